@@ -19,7 +19,7 @@ import { z } from 'zod';
 import type { Life } from '../simulation/process-life.ts';
 import { addNode, createProcess, type Node, type SimulatedProcess } from '../simulation/services/replica.ts';
 import type { World } from '../simulation/world.ts';
-import { createDesk } from './claims-desk.ts';
+import { createDesk } from '../simulation/services/claims-desk.ts';
 import type { Work } from './function.ts';
 import { usesOf } from './orders.ts';
 
@@ -119,8 +119,11 @@ export const startExecutors = (
       report().catch(() => undefined);
     };
     const claimants = createDesk(world, life, engine, {
-      effect,
-      decider,
+      states: () => {
+        const { events } = world.databases.executor.tables;
+        const stored = (events.get(effect) ?? []) as readonly EffectEvent[];
+        return [stored.reduce((before, event) => decider.evolve(before, event), decider.initial)];
+      },
       note,
       others: () => [...desks.values()].filter(({ life: other }) => other !== life && other.isAlive()),
     });

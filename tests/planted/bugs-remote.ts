@@ -3,6 +3,7 @@ import {
   callbackDecider,
   capabilityAdmission,
   CLAIM_POINTS,
+  claimantOfSdk,
   claimRights,
   grantCheck,
   heldEffects,
@@ -18,6 +19,16 @@ export const REMOTE_BUGS: readonly Bug[] = [
     find: `if (effectDigest(effect) !== digest || `,
     replace: `if (`,
     caughtBy: [grantCheck('%s: %s')],
+  },
+  {
+    name: 'a claimant believes an answer that is older than its lease',
+    file: 'packages/sdk/src/remote/claimant.ts',
+    find: `        loseIfOver(flight);
+        flight.controller.signal.throwIfAborted();
+`,
+    replace: `        flight.controller.signal.throwIfAborted();
+`,
+    caughtBy: [claimantOfSdk('assertInForce throws when the answer of the ledger is older than the lease')],
   },
   {
     name: 'a beat or an end counts without its signature',

@@ -35,6 +35,7 @@ export const webhookSignature = of('packages/contracts/src/webhook/signature.tes
 export const webhookSender = of('services/approvals/src/surfaces/webhook/webhooks.test.ts');
 export const heldEffects = of('services/approvals/src/surfaces/http/effects/effects.test.ts');
 export const callbackDecider = of('services/approvals/src/callback/callback.test.ts');
+export const claimantOfSdk = of('packages/sdk/src/remote/claimant.test.ts');
 export const executorReach = of('services/approvals/src/executor/reach.test.ts');
 export const forgedOrder = of('packages/sdk/src/activation/forged-order.test.ts');
 export const positions = of('packages/runtime/src/bus/consumer-positions.test.ts');

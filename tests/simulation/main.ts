@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Campaign, runCampaign, seedsFrom } from './campaign.ts';
 import { describeFailure } from './report.ts';
+import { FORMS } from './services/cluster.ts';
 import { TASKS } from './simulate.ts';
 
 const HELP = `npm run simulate -- [options]
@@ -8,8 +9,9 @@ const HELP = `npm run simulate -- [options]
   --seeds N     how many seeds, one after the other (default: 1)
   --seconds N   go on with further seeds for so long
   --tasks N     tasks in each run (default: ${String(TASKS)})
+  --held N      effects held without a workflow, for claimants (default: 0)
   --steps N     break each run off after so many steps
-  --form FORM   core or apart (default: apart)
+  --form FORM   core, apart or both (default: apart)
   --mute        say nothing but what failed`;
 
 const number = (name: string, value: string | undefined): number | undefined => {
@@ -45,6 +47,7 @@ const readOptions = () => {
       seeds: value,
       seconds: value,
       tasks: value,
+      held: value,
       steps: value,
       form: value,
       mute: flag,
@@ -57,7 +60,7 @@ const readOptions = () => {
   }
 };
 
-const { seed, seeds, seconds, tasks, steps, form, mute, help } = readOptions();
+const { seed, seeds, seconds, tasks, held, steps, form, mute, help } = readOptions();
 if (help === true) {
   process.stdout.write(`${HELP}\n`);
   process.exit(0);
@@ -65,8 +68,9 @@ if (help === true) {
 const first = number('seed', seed) ?? Date.now() % 1_000_000_000;
 const wanted = {
   tasks: number('tasks', tasks) ?? TASKS,
+  held: number('held', held) ?? 0,
   steps: number('steps', steps) ?? Infinity,
-  form: form === 'core' ? 'core' : 'apart',
+  form: FORMS.find((each) => each === form) ?? 'apart',
   bug: {},
 } as const;
 const lasts = number('seconds', seconds);

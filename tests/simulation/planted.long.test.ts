@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCampaign, seedsFrom } from './campaign.ts';
 import { PLANTED } from './planted.ts';
+import { PLANTED_REMOTE } from './planted-remote.ts';
 import { describeFailure } from './report.ts';
 import { shrink } from './shrink.ts';
 
@@ -8,10 +9,18 @@ const SEEDS_MAX = 150;
 const TASKS = 20;
 
 describe('planted bugs', () => {
-  test.each(PLANTED)('the simulator finds the bug: $name', { timeout: 1_200_000 }, async ({ bug, finds }) => {
-    const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), { tasks: TASKS, bug });
-    expect(finds).toContain(failed?.violation?.invariant);
-  });
+  test.each([...PLANTED, ...PLANTED_REMOTE])(
+    'the simulator finds the bug: $name',
+    { timeout: 1_200_000 },
+    async ({ bug, finds, held = 0 }) => {
+      const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), {
+        tasks: held > 0 ? 2 : TASKS,
+        held,
+        bug,
+      });
+      expect(finds).toContain(failed?.violation?.invariant);
+    },
+  );
 
   test('the simulator shrinks a violation and reports its trace', { timeout: 1_200_000 }, async () => {
     const planted = PLANTED.find(({ name }) => name.includes('never resends'));

@@ -4,7 +4,12 @@ import type { TimerRow } from '@holdpoint/runtime/engine/ports';
 import type { Bug } from './services/cluster.ts';
 
 /** A bug and the invariants that may find it. */
-export type Planted = { readonly name: string; readonly bug: Bug; readonly finds: readonly string[] };
+export type Planted = {
+  readonly name: string;
+  readonly bug: Bug;
+  readonly finds: readonly string[];
+  readonly held?: number;
+};
 
 export const PLANTED: readonly Planted[] = [
   {

@@ -5,6 +5,7 @@ import { startCaretaker } from './users/stalled-tasks.ts';
 import { type Form, type Bug, startCluster } from './services/cluster.ts';
 import { planDisasters } from './faults/disasters.ts';
 import { startHousekeeping } from './services/periodic-jobs.ts';
+import { checkCallbacks } from './invariants/callbacks.ts';
 import { checkEnding } from './invariants/tasks/ending.ts';
 import { watchPrograms } from './invariants/tasks/programs.ts';
 import type { Violation } from './checker.ts';
@@ -15,19 +16,26 @@ import { startPeople } from './users/approvers.ts';
 import { startRetention } from './services/retention.ts';
 import { startScribe } from './invariants/check-events.ts';
 import { startSubmitters } from './users/submitters.ts';
+import { startClaimants } from './services/claimants.ts';
 import { startWorkers } from './services/workers.ts';
+import { heldEffects } from './workload/held-effects.ts';
 import type { TraceLine } from './trace.ts';
 import { createWorld } from './world.ts';
 
 export type Settings = {
   readonly seed: number;
   readonly tasks: number;
+  /** Effects that are held without a workflow and carried out by claimants. */
+  readonly held: number;
   /** The run is cut off after this many steps. */
   readonly steps: number;
   /** The names of faults and tasks to leave out. */
   readonly without: ReadonlySet<string>;
   readonly traced: boolean;
-  /** `core`: one process runs orchestrator, approvals and recovery. `apart`: each service has a process of its own. */
+  /**
+   * `core`: one process runs orchestrator, approvals and recovery. `apart`: each service has a process of its own. `both`: side by
+   * side, as while one form is changed into the other; each takeover may move a service between them.
+   */
   readonly form: Form;
   readonly bug: Bug;
 };
@@ -65,6 +73,7 @@ const REPLICAS = [1, 2, 2, 3];
 export const simulate = async (wanted: Partial<Settings> & { readonly seed: number }): Promise<Outcome> => {
   const settings: Settings = {
     tasks: TASKS,
+    held: 0,
     steps: Infinity,
     without: new Set(),
     traced: false,
@@ -99,14 +108,17 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     [people.happened, ({ event }) => caretaker.saw(event)],
     [startProgramHands(world, cluster, people), ({ event }) => caretaker.saw(event)],
   );
+  const held = heldEffects(world.choices, settings.held);
+  const claimants = held.size === 0 ? undefined : startClaimants(world, cluster.desks);
   const named = (prefix: string, length: number): readonly string[] =>
     Array.from({ length }, (_, i) => `${prefix}-${String(i)}`);
   const tasks = [
     ...named('t', settings.tasks),
     ...named('p', Math.ceil(settings.tasks / TASKS_PER_PROGRAM)),
+    ...held.keys(),
   ].filter((task) => !without.has(task));
-  const { accepted } = startSubmitters(world, cluster, people, tasks, programs, SUBMIT_WITHIN_MS);
-  const disasters = planDisasters(world, cluster, STORM_MS, severity, without, workers);
+  const { accepted } = startSubmitters(world, cluster, people, tasks, programs, held, SUBMIT_WITHIN_MS);
+  const disasters = planDisasters(world, cluster, STORM_MS, severity, without, workers, claimants?.all);
   const adversary = startAdversary(world, STORM_MS, severity, without);
   const forger = startForger(world, STORM_MS, severity, without);
   const seen = new Map<string, number>();
@@ -123,6 +135,8 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
       checkMessages();
       checkLetters();
       checkEnding(world, tasks, accepted);
+      checkCallbacks(world, held.keys());
+      claimants?.checkEnds();
       checkRetired();
       break;
     }

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
 import { runCampaign, seedsFrom } from './campaign.ts';
 import { expectNoViolation } from './expect-no-violation.ts';
-import { FAULTS } from './faults/fault-rates.ts';
+import { CLAIMANT_FAULTS, FAULTS } from './faults/fault-rates.ts';
 import { TASKS } from './simulate.ts';
+
+/** Effects of claimants, and both forms side by side. */
+const OTHERS = [
+  { tasks: 4, held: 24, form: 'apart' },
+  { tasks: 4, held: 24, form: 'core' },
+  { tasks: 20, held: 8, form: 'both' },
+] as const;
 
 const SETTINGS = { tasks: TASKS, bug: {} };
 const SEEDS = 64;
@@ -112,5 +119,16 @@ test(
     expect(SOMETIMES.filter((name) => !campaign.seen.has(name))).toEqual([]);
     expect(FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);
     expect([...campaign.checked.values()].filter((times) => times === 0)).toEqual([]);
+  },
+);
+
+test.each(OTHERS)(
+  'forty seeds with $held effects of claimants hold every invariant in the form $form',
+  { timeout: 1_200_000 },
+  async (wanted) => {
+    const settings = { ...wanted, bug: {} };
+    const campaign = await runCampaign(seedsFrom(1, 40), settings);
+    await expectNoViolation(campaign, settings);
+    expect(CLAIMANT_FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);
   },
 );

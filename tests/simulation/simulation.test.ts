@@ -1,11 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { runCampaign, seedsFrom } from './campaign.ts';
 import { expectNoViolation } from './expect-no-violation.ts';
+import { CLAIMANT_FAULTS } from './faults/fault-rates.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { simulate, TASKS } from './simulate.ts';
 
 const SETTINGS = { tasks: TASKS, bug: {} };
 const SEEDS = 16;
+
+/** Events of claimants and callbacks. */
+const OF_CLAIMANTS = [
+  'executor claimed',
+  'executor in_doubt',
+  'executor probed',
+  'executor superseded',
+  'approvals callback_ordered',
+  'approvals callback_delivered',
+  'approvals callback_failed',
+];
 
 test.each(REGRESSIONS)(
   'every invariant holds in seed $seed, which once showed: $found',
@@ -22,6 +34,23 @@ test('every invariant holds in the first sixteen seeds', { timeout: 300_000 }, a
 test('every invariant holds in eight seeds whose core is one process', { timeout: 300_000 }, async () => {
   const settings = { ...SETTINGS, form: 'core' } as const;
   await expectNoViolation(await runCampaign(seedsFrom(1, 8), settings), settings);
+});
+
+test(
+  'every invariant holds while a core and single services run side by side',
+  { timeout: 300_000 },
+  async () => {
+    const settings = { tasks: 20, held: 4, bug: {}, form: 'both' } as const;
+    await expectNoViolation(await runCampaign(seedsFrom(1, 8), settings), settings);
+  },
+);
+
+test('every invariant holds in sixteen seeds with effects of claimants', { timeout: 300_000 }, async () => {
+  const settings = { tasks: 2, held: 16, bug: {} };
+  const campaign = await runCampaign(seedsFrom(1, 16), settings);
+  await expectNoViolation(campaign, settings);
+  expect(OF_CLAIMANTS.filter((name) => !campaign.seen.has(name))).toEqual([]);
+  expect(CLAIMANT_FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);
 });
 
 describe('a run', () => {

@@ -12,11 +12,13 @@ import { createChecker, type Checker } from './checker.ts';
 import type { Poison } from './faults/poison.ts';
 import { createHandOnBus, type SimulatedHandOns } from './outside/hand-ons.ts';
 import { createSealBook, type SealBook } from './outside/seals.ts';
+import type { Received } from './outside/receiver.ts';
 import type { Shown } from './outside/surface.ts';
 import { type Application, createTarget, type Target } from './outside/target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import type { Askers } from './users/identities.ts';
 import { createTrace, type Trace } from './trace.ts';
+import { remoteClassOf } from './workload/held-effects.ts';
 import { createWeather, type Weather, type WeatherSettings } from './faults/fault-rates.ts';
 
 export type WorldSettings = WeatherSettings & { readonly seed: number; readonly traced: boolean };
@@ -38,6 +40,7 @@ export type Reports = Map<string, string>;
 export type World = {
   readonly reports: Reports;
   readonly shown: Shown;
+  readonly received: Received;
   readonly timeline: Timeline;
   readonly choices: Choices;
   readonly weather: Weather;
@@ -101,6 +104,7 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     askers: new Map(),
     kept,
     shown: new Map(),
+    received: new Map(),
     checker,
     handOns: createHandOnBus(timeline, weather),
     away: createAway(timeline),
@@ -113,7 +117,7 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
       for (const heard of watchers.published) heard(wire);
     }),
     target: createTarget(timeline, weather, choices, {
-      appliesOnce: (uses) => APPLY_ONCE.has(effectClassOf(uses, 'write_external')),
+      appliesOnce: (uses) => APPLY_ONCE.has(remoteClassOf(uses) ?? effectClassOf(uses, 'write_external')),
       applied: (application) => {
         for (const heard of watchers.applied) heard(application);
       },

@@ -2,6 +2,7 @@ import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TARGETS } from './target-outages.ts';
 import type { Cluster } from '../services/cluster.ts';
 import type { Node } from '../services/replica.ts';
+import type { SimulatedClaimant } from '../services/claimants.ts';
 import type { SimulatedWorker } from '../services/workers.ts';
 import type { World } from '../world.ts';
 
@@ -43,6 +44,7 @@ export const planDisasters = (
   severity: number,
   without: ReadonlySet<string>,
   workers: readonly SimulatedWorker[] = [],
+  claimants: readonly SimulatedClaimant[] = [],
 ): { readonly struck: () => readonly string[] } => {
   const { timeline, choices, databases, bus, away, trace } = world;
   const struck: string[] = [];
@@ -117,6 +119,24 @@ export const planDisasters = (
       else if (kind === 'a worker stops') one.stop();
       else if (kind === 'all workers die') for (const each of workers) each.crash();
       else one.freeze(choices.between(`length ${place}`, 0, PAST_WORK_LEASE_MS));
+    });
+  }
+  for (let i = 0; i < count(overMs, severity) && claimants.length > 0; i += 1) {
+    const place = `claimant ${String(i)}`;
+    const kind = choices.pick(place, [
+      'a claimant dies',
+      'a claimant freezes past its lease',
+      'all claimants die',
+    ] as const);
+    const name = `${kind} @ ${place}`;
+    if (without.has(name)) continue;
+    timeline.in(choices.between(`when ${place}`, 0, overMs), () => {
+      struck.push(name);
+      trace.fault(name);
+      const one = choices.pick(`which ${place}`, claimants);
+      if (kind === 'a claimant dies') one.crash();
+      else if (kind === 'all claimants die') for (const each of claimants) each.crash();
+      else one.freeze(choices.between(`length ${place}`, 0, PAST_LEASE_MS));
     });
   }
   return { struck: () => struck };

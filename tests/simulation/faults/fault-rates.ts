@@ -68,12 +68,28 @@ const RATES = {
   'message of a worker is lost': 0.015,
   'message of a worker is doubled': 0.02,
   'news of a task is lost': 0.1,
+  'request of a claimant is lost': 0.02,
+  'request of a claimant is doubled': 0.03,
+  'answer to a claimant is lost': 0.03,
+  'order of a claimant is changed': 0.03,
+  'end of a claimant is forged': 0.2,
+  'claimant freezes before its request': 0.05,
+  'claimant freezes in its effect': 0.05,
+  'claimant dies in its effect': 0.05,
+  'claimant dies before its end is answered': 0.05,
+  'receiver of a callback is away': 0.3,
+  'answer of a receiver is lost': 0.15,
+  'receiver wants no more callbacks': 0.05,
   'message cannot be read': 0.006,
   'message cannot be handled': 0.006,
   'submission by a task cannot be handled': 0.1,
 } as const;
 export type Fault = keyof typeof RATES;
-export const FAULTS = Object.keys(RATES) as readonly Fault[];
+const OF_CLAIMANTS = /claimant|receiver/;
+const ALL = Object.keys(RATES) as readonly Fault[];
+/** They strike only in runs with effects of claimants. */
+export const CLAIMANT_FAULTS = ALL.filter((fault) => OF_CLAIMANTS.test(fault));
+export const FAULTS = ALL.filter((fault) => !OF_CLAIMANTS.test(fault));
 
 const USUALLY_MS = 3;
 const SLOW = 0.01;

@@ -71,6 +71,8 @@ const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
 
 const encoder = new TextEncoder();
 const CONFIRM_TIMEOUT_MS = 3_000;
+/** Two readers that stop would otherwise exchange a message without end, at one instant. */
+const REDELIVERS_MS = 1;
 const NOBODY_READS_RETRY_MS = 500;
 const COMES_AGAIN_MS = 40_000;
 const DUPLICATE_WINDOW_MS = streams[0].duplicateWindowMs;
@@ -137,7 +139,7 @@ export const createBus = (
           pending.callOff();
           consumer.pending.delete(pending);
         }),
-      giveBack: (delayMs) => settle(() => plan(consumer, pending, delayMs)),
+      giveBack: (delayMs) => settle(() => plan(consumer, pending, Math.max(delayMs, REDELIVERS_MS))),
     };
     life.enter(() => take(delivery));
   };

@@ -13,6 +13,7 @@ import {
 import { approvalsBindings } from '@holdpoint/approvals/bindings';
 import type { RuleDecider } from '@holdpoint/approvals/rule/decide';
 import { allEndedFor } from '@holdpoint/executor/adapters/runner/execute';
+import type { Claimants as Desk } from '@holdpoint/executor/adapters/claimants/claimants';
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { createRunner } from '@holdpoint/executor/adapters/runner/runner';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
@@ -22,6 +23,7 @@ import type { ToEffect } from '@holdpoint/executor/adapters/runner/runner';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { createTaskDecider } from '@holdpoint/orchestrator/task/decide';
 import type { OrchestratorMessage } from '@holdpoint/orchestrator/aggregates';
+import { heldEffect } from '@holdpoint/orchestrator/workflows/held-effect';
 import { rollback } from '@holdpoint/orchestrator/workflows/rollback';
 import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/task/outgoing/outgoing';
 import { EMPTY_CONTEXT } from '@holdpoint/orchestrator/submission-context';
@@ -32,11 +34,13 @@ import { attemptsDecider } from '@holdpoint/recovery/attempts/decide';
 import { createRecoveryLogic, type RecoveryMessage } from '@holdpoint/recovery/bindings';
 import { circuitDecider } from '@holdpoint/recovery/circuit/decide';
 import type { Addressed } from '@holdpoint/runtime/engine/kinds';
+import { createDesk } from './claims-desk.ts';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
 import type { RetentionBug } from './retention.ts';
 import { senderOf } from '../users/identities.ts';
 import { rulesFor } from '../users/standing-rules.ts';
+import { simulatedReceiver } from '../outside/receiver.ts';
 import { simulatedLook, simulatedSurface } from '../outside/surface.ts';
 import type { Life } from '../process-life.ts';
 import {
@@ -58,6 +62,8 @@ export type Cluster = {
   readonly approvals: readonly Node<ServiceMessage>[];
   readonly executor: readonly Node<ToEffect>[];
   readonly recovery: readonly Node<RecoveryMessage>[];
+  /** Where claimants ask: one desk for each executor that is up. */
+  readonly desks: () => readonly Desk[];
 };
 
 type Changed<D> = (decider: D) => D;
@@ -96,7 +102,8 @@ const log = silentLogger();
 
 /** The four services with their real deciders and intakes, and the executor with its real runner. */
 /** How the services are spread over processes. */
-export type Form = 'apart' | 'core';
+export const FORMS = ['apart', 'core', 'both'] as const;
+export type Form = (typeof FORMS)[number];
 
 export const startCluster = (
   world: World,
@@ -105,7 +112,7 @@ export const startCluster = (
   form: Form = 'apart',
 ): Cluster => {
   const { weather, away, rollbackRule } = world;
-  const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback]));
+  const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback, heldEffect]));
   const orchestrator = (
     life: Life,
     _crash: () => void,
@@ -137,12 +144,18 @@ export const startCluster = (
     ...approvalsBindings({
       rulesFor: rulesFor(world),
       deliver: simulatedSurface(world, life),
+      callBack: simulatedReceiver(world, life),
       askOutcome: simulatedLook(world, life),
     }),
   });
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider({ verify: verifyGrant }));
 
-  const executor = (life: Life, crash: () => void): ExecutorLogic => {
+  const desks = new Map<string, { readonly life: Life; readonly desk: Desk }>();
+  const executor = (
+    life: Life,
+    crash: () => void,
+    engine: Pick<Engine<ToEffect>, 'accept'>,
+  ): ExecutorLogic => {
     const slots = createSlots({ worker: life.name, journal: life.name }, SLOTS, undefined, {
       of: away.targetOf,
       limitOf: (target) => (away.isAway(target) ? 0 : Infinity),
@@ -165,7 +178,14 @@ export const startCluster = (
       deferralOf: away.heldBy,
       log,
     });
-    const bindings = executorBindings({ slots, runner, pools: [DEFAULT_POOL] });
+    const claimants = createDesk(world, life, engine, {
+      states: () => world.books.executor.states.values(),
+      note,
+      others: () => [...desks.values()].filter(({ life: other }) => other !== life && other.isAlive()),
+    });
+    claimants.open();
+    desks.set(life.name, { life, desk: claimants });
+    const bindings = executorBindings({ slots, runner, claimants, pools: [DEFAULT_POOL] });
     return {
       service: 'executor',
       kinds: executorKinds(effects),
@@ -181,7 +201,7 @@ export const startCluster = (
 
   const processesOf = (name: string): readonly SimulatedProcess[] =>
     Array.from({ length: replicas }, (_, index) => createProcess(world, `${name}.${String(index + 1)}`));
-  const core = form === 'core' ? processesOf('core') : undefined;
+  const core = form === 'apart' ? undefined : processesOf('core');
   const all: SimulatedProcess[] = [...(core ?? [])];
 
   const add = <To extends Addressed, Event extends { readonly type: string }, Work>(
@@ -189,8 +209,9 @@ export const startCluster = (
     service: ServiceName,
   ): readonly Node<To>[] => {
     const shared = service === 'executor' ? undefined : core;
-    const processes = shared ?? processesOf(service);
-    if (shared === undefined) all.push(...processes);
+    const own = shared === undefined || form === 'both' ? processesOf(service) : [];
+    all.push(...own);
+    const processes = [...(shared ?? []), ...own];
     return processes.map((process, index) =>
       addNode(world, process, `${service}.${String(index + 1)}`, logicFor, bug),
     );
@@ -201,6 +222,8 @@ export const startCluster = (
     approvals: add(approvals, 'approvals'),
     executor: add(executor, 'executor'),
     recovery: add(() => recovery, 'recovery'),
+    desks: () =>
+      [...desks.values()].flatMap(({ life, desk }) => (life.isAlive() && !life.isFrozen() ? [desk] : [])),
   };
   for (const { start } of all) start();
   return cluster;

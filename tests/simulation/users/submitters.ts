@@ -51,6 +51,7 @@ export const startSubmitters = (
   people: ReturnType<typeof startPeople>,
   wanted: readonly string[],
   programs: readonly Workflow[],
+  held: ReadonlyMap<string, SubmitTask>,
   overMs: number,
 ) => {
   const accepted = new Set<string>();
@@ -101,9 +102,11 @@ export const startSubmitters = (
 
   for (const name of wanted) {
     const id = TaskId.parse(name);
-    const said = id.startsWith('p-')
-      ? randomProgram(choices, id, programs)
-      : randomSubmission(choices, id, before(id));
+    const said =
+      held.get(id) ??
+      (id.startsWith('p-')
+        ? randomProgram(choices, id, programs)
+        : randomSubmission(choices, id, before(id)));
     const { payload, by } = asPerson(choices, askers, { id, ...asSubmitted(choices, id, said) });
     const peers = (payload.after ?? []).map((job) => job.split('/')[0] ?? job);
     const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;

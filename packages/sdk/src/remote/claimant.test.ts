@@ -275,6 +275,39 @@ test('assertInForce throws after the lease was lost', async () => {
   expect(learnt).toEqual(['EXECUTOR_CLAIM_LOST']);
 });
 
+test('assertInForce throws when the answer of the ledger is older than the lease', async () => {
+  const learnt: unknown[] = [];
+  let answer = (): void => undefined;
+  const { hold, run, advance } = start(
+    {
+      run: async ({ charge }, { assertInForce }) => {
+        await assertInForce().catch((error: HoldpointError) => learnt.push(error.code));
+        return { refund: charge };
+      },
+    },
+    (say) => {
+      let beats = 0;
+      return {
+        beat: async (beat) => {
+          beats += 1;
+          // The process is frozen before it hears the answer to its first beat, and its later ones get none.
+          if (beats > 1) return new Promise(() => undefined);
+          const held = await say.beat(beat);
+          await new Promise<void>((resolve) => (answer = resolve));
+          return held;
+        },
+      };
+    },
+  );
+  await hold();
+  run();
+  await advance(31_000);
+  expect(learnt).toEqual([]);
+  answer();
+  await advance(0);
+  expect(learnt).toEqual(['EXECUTOR_CLAIM_LOST']);
+});
+
 test('an order for other arguments than the approved ones is refused and never runs', async () => {
   const ends: EndClaim[] = [];
   const { hold, run, advance, runs } = start({}, (say) => ({

@@ -97,6 +97,11 @@ export const runClaimant = (ports: ClaimantPorts): RunningClaimant => {
   const lose = (flight: Flight, code: 'EXECUTOR_CLAIM_LOST' | 'EXECUTOR_CANCELLED', why: string): void =>
     flight.controller.abort(new HoldpointError(code, why));
 
+  const loseIfOver = (flight: Flight): void => {
+    if (clock.now() >= flight.until)
+      lose(flight, 'EXECUTOR_CLAIM_LOST', 'the lease could not be extended in time');
+  };
+
   const heardOf = (flight: Flight, state: Flight['state'], until: number): void => {
     flight.until = until;
     if (flight.state !== 'lost') flight.state = state;
@@ -133,9 +138,7 @@ export const runClaimant = (ports: ClaimantPorts): RunningClaimant => {
         if (!isAway) warn('leases cannot be extended', { code: codeOf(error), text: textOf(error) });
         isAway = true;
       }
-      for (const flight of flights.values())
-        if (clock.now() >= flight.until)
-          lose(flight, 'EXECUTOR_CLAIM_LOST', 'the lease could not be extended in time');
+      for (const flight of flights.values()) loseIfOver(flight);
     }
   };
 
@@ -150,6 +153,8 @@ export const runClaimant = (ports: ClaimantPorts): RunningClaimant => {
       signal: flight.controller.signal,
       assertInForce: async () => {
         await beat([flight]);
+        // The process may have been frozen before it heard the answer.
+        loseIfOver(flight);
         flight.controller.signal.throwIfAborted();
       },
     };
@@ -217,6 +222,7 @@ export const runClaimant = (ports: ClaimantPorts): RunningClaimant => {
     if (needsBeat(sentAt, clock.now(), claimed.leaseMs)) {
       try {
         await beat([flight]);
+        loseIfOver(flight);
       } catch (error) {
         return refusal(claimed, 'REMOTE_LEASE_UNKNOWN', `not started: ${textOf(error)}`);
       }

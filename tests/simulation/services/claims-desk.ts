@@ -1,28 +1,32 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { EffectId } from '@holdpoint/contracts/values/ids';
 import {
+  type ClaimQuery,
   createClaimants,
   type Claimants,
   type FoundOrders,
 } from '@holdpoint/executor/adapters/claimants/claimants';
 import type { Hint } from '@holdpoint/executor/adapters/claimants/hints';
 import type { ToEffect } from '@holdpoint/executor/adapters/runner/runner';
-import type { createEffectDecider } from '@holdpoint/executor/effect/decide';
 import { type EffectState, isWaiting } from '@holdpoint/executor/effect/state';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
-import type { Life } from '../simulation/process-life.ts';
-import type { World } from '../simulation/world.ts';
+import type { Life } from '../process-life.ts';
+import type { World } from '../world.ts';
 
 const CALL_MS = 1;
 
-/** What the index of the ledger knows of one effect. */
-const foundIn = (state: EffectState, claim: string, uses: readonly string[]): FoundOrders => {
-  if (state.status === 'absent' || state.entry === undefined) return { held: [], offered: [] };
-  const { id, effect } = state.entry.order;
-  const held = state.status === 'started' && state.remote?.claim === claim ? [id] : [];
-  const isOffered = state.status === 'prepared' && isWaiting(state) && uses.includes(effect.uses);
-  return { held, offered: isOffered ? [id] : [] };
+/** What the index of the ledger knows. */
+const foundIn = (states: Iterable<EffectState>, { claim, uses, limit }: ClaimQuery): FoundOrders => {
+  const held: EffectId[] = [];
+  const offered: EffectId[] = [];
+  for (const state of states) {
+    if (state.status === 'absent' || state.entry === undefined) continue;
+    const { id, effect } = state.entry.order;
+    if (state.status === 'started' && state.remote?.claim === claim) held.push(id);
+    if (state.status === 'prepared' && isWaiting(state) && uses.includes(effect.uses)) offered.push(id);
+  }
+  return { held, offered: offered.slice(0, limit) };
 };
 
 /** The claimants of one executor, with the ledger and the other executors behind a network. */
@@ -31,13 +35,12 @@ export const createDesk = (
   life: Life,
   engine: Pick<Engine<ToEffect>, 'accept'>,
   {
-    effect,
-    decider,
+    states,
     note,
     others,
   }: {
-    readonly effect: RunEffect['id'];
-    readonly decider: Pick<ReturnType<typeof createEffectDecider>, 'initial' | 'evolve'>;
+    /** The states in the ledger when a question arrives. */
+    readonly states: () => Iterable<EffectState>;
     readonly note: (order: RunEffect, epoch: number) => Promise<void>;
     readonly others: () => readonly { readonly life: Life; readonly desk: Claimants }[];
   },
@@ -47,13 +50,10 @@ export const createDesk = (
     clock: life.clock,
     now: () => life.clock.now(),
     journalStart: note,
-    find: ({ claim, uses }) =>
+    find: (query) =>
       new Promise((resolve) => {
         world.timeline.in(CALL_MS, () => {
-          const { events } = world.databases.executor.tables;
-          const stored = (events.get(effect) ?? []) as readonly EffectEvent[];
-          const state = stored.reduce((before, event) => decider.evolve(before, event), decider.initial);
-          const found = foundIn(state, claim, uses);
+          const found = foundIn(states(), query);
           world.timeline.in(CALL_MS, () => life.enter(() => resolve(found)));
         });
       }),
