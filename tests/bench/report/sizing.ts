@@ -3,19 +3,19 @@ import { streams } from '@holdpoint/contracts/bus/streams';
 
 /**
  * The cost of a gated task with 500 in flight, from docs/performance.md: CPU milliseconds by process, and KiB
- * that stay on disk. WAL and messages come from the bench.
+ * that stay in PostgreSQL. WAL and messages come from the bench. Streams count messages before compression.
  */
 export const COST = {
   cpuMs: {
-    orchestrator: 0.709,
-    approvals: 0.412,
-    executor: 0.389,
-    recovery: 0.017,
-    nats: 0.403,
-    postgres: 0.729,
+    orchestrator: 0.535,
+    approvals: 0.311,
+    executor: 0.276,
+    recovery: 0.008,
+    nats: 0.394,
+    postgres: 0.625,
   },
   walKib: 24,
-  postgresKib: 17.2,
+  postgresKib: 17.1,
   natsKib: 12,
   messages: 10,
 } as const;
@@ -27,7 +27,7 @@ const SERVICES = ['orchestrator', 'approvals', 'executor', 'recovery'] as const 
 const BUSY_MAX = 0.6;
 /** Two, so that one may fail. */
 const PROCESSES_MIN = 2;
-/** The highest measured rate of one database and one bus on two shared cores, rounded down. */
+/** A rate that one database and one bus reached on two shared cores of each measured machine. */
 export const CELL_TASKS_PER_SECOND = 500;
 const DAY_SECONDS = 86_400;
 const KIB = 1_024;
