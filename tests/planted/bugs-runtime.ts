@@ -267,9 +267,9 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'shared content counts as stored before its commit',
     file: 'packages/runtime/src/store/transaction/transaction.ts',
-    find: `    const own = await Promise.allSettled([...before, written, ...kept]);`,
+    find: `    const [own, guarding] = await Promise.all([`,
     replace: `    for (const { digest } of contents) shared.add(digest);
-    const own = await Promise.allSettled([...before, written, ...kept]);`,
+    const [own, guarding] = await Promise.all([`,
     caughtBy: [store('a batch that fails leaves its shared content to the next one')],
   },
   {

@@ -203,8 +203,10 @@ export const createPart = (options: PartOptions): Transaction => {
 
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
     const { contents, before, written, kept, checked } = connection.sendAll(() => send(batch), isFirst);
-    const own = await Promise.allSettled([...before, written, ...kept]);
-    const guarding = await Promise.allSettled(checked.map(({ rows }) => rows));
+    const [own, guarding] = await Promise.all([
+      Promise.allSettled([...before, written, ...kept]),
+      Promise.allSettled(checked.map(({ rows }) => rows)),
+    ]);
     for (const result of own) if (result.status === 'rejected') throw errorOf(result.reason);
     for (const [index, result] of guarding.entries())
       if (result.status === 'rejected') throw errorOf(result.reason, checked[index]?.guard);
