@@ -81,7 +81,10 @@ describe("a capability of the operator's own", () => {
     const submitted = await setFlag(folder, 'class = "probeable"\npreviews = true');
     await waitForPhase(system.client, submitted.id, 'awaiting_approval');
     expect(existsSync(file)).toBe(false);
-    const request = await system.client.ask('approvals', 'get', { id: submitted.approval });
+    // The task waits before approvals has its request.
+    const request = await until('approvals has the request', () =>
+      system.client.ask('approvals', 'get', { id: submitted.approval }),
+    );
     expect(request.effect.args['preview']).toEqual({ before: null, after: 'on' });
     // The preview is part of the effect, and of its id.
     const task = { ...submitted, effect: request.effectId };
