@@ -12,6 +12,7 @@ import {
   approve,
   approveAndComplete,
   newTaskId,
+  decide,
   sampleTask,
   submitSample,
   waitForPhase,
@@ -125,8 +126,7 @@ describe('repeated messages', () => {
     const traffic = await recordTraffic(await system.connect('monitor'));
     const [approved, rejected] = [await submitSample(client), await submitSample(client)];
     await approveAndComplete(client, approved);
-    await waitForPhase(client, rejected.id, 'awaiting_approval');
-    await client.ask('approvals', 'decide', { id: rejected.approval, decision: 'reject' });
+    await decide(client, rejected, 'reject');
     await waitForPhase(client, rejected.id, 'failed');
 
     // The first anchor of the audit log comes by the clock; the next one is minutes away.

@@ -13,6 +13,7 @@ import {
   newTaskId,
   type SampleTask,
   waitForPhase,
+  waitForRequest,
 } from '../../kit/tasks/tasks.ts';
 import { until } from '../../kit/until.ts';
 
@@ -82,9 +83,7 @@ describe("a capability of the operator's own", () => {
     await waitForPhase(system.client, submitted.id, 'awaiting_approval');
     expect(existsSync(file)).toBe(false);
     // The task waits before approvals has its request.
-    const request = await until('approvals has the request', () =>
-      system.client.ask('approvals', 'get', { id: submitted.approval }),
-    );
+    const request = await waitForRequest(system.client, submitted);
     expect(request.effect.args['preview']).toEqual({ before: null, after: 'on' });
     // The preview is part of the effect, and of its id.
     const task = { ...submitted, effect: request.effectId };
