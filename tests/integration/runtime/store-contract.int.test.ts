@@ -201,6 +201,14 @@ describe.each(backings)('a store %s', (_name, open) => {
       await transaction.rollback();
     });
 
+    test('its events are stored with the time of the write, which follows all causes', async () => {
+      const id = newId();
+      const transaction = await assume({ [id]: undefined });
+      const before = Math.floor(await backing.now());
+      await transaction.commit(writeOf({ events: [eventOf(id, 1)] }));
+      expect((await read(id)).history?.times?.at).toBeGreaterThanOrEqual(before);
+    });
+
     test('it holds up no other transaction', async () => {
       const id = newId();
       await append(store, id);

@@ -180,7 +180,11 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       isAssumed: true,
       locked: new Map([...known].flatMap(([id, head]) => (head === undefined ? [] : [[id, head] as const]))),
       load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
-      commit: (write) => commitIn(group, joined === undefined, write, () => checkAll(write), now),
+      commit: (write) => {
+        // Its clock may lag, and its events follow their causes.
+        const events = write.events.map((event) => ({ ...event, at: Math.max(event.at, clock()) }));
+        return commitIn(group, joined === undefined, { ...write, events }, () => checkAll(write), now);
+      },
       rollback: () => Promise.resolve(end(group)),
     };
   };

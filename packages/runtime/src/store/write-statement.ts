@@ -30,13 +30,17 @@ const IN_TRANSACTION = 'now() < statement_timestamp()';
 const headsIn = (next: Next): string =>
   `json_to_recordset(${next()}::json) AS n(aggregate text, kind text, before int, version int, status text, view json)`;
 
+const DECIDED_AT = 'to_timestamp(at / 1000.0)';
+/** The clock of a decision without locks lags. Its events follow their causes: those of other services, and what the target did. */
+const WRITTEN_AT = `greatest(${DECIDED_AT}, date_trunc('milliseconds', clock_timestamp()))`;
+
 /** Each takes its parameters in the order of `writeParts`. */
-const stepsIn = (at: string): Readonly<Record<WritePart, (next: Next) => Step>> => ({
+const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (next: Next) => Step>> => ({
   // The bodies are an array of their own: as fields of a JSON array each was read three times.
   events: (next) => ({
     change: `added AS (
         INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
-        SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
+        SELECT aggregate, version, type, ${isAssumed ? WRITTEN_AT : DECIDED_AT}, trace, data
           FROM ROWS FROM (
             json_to_recordset(${next()}::json) AS (aggregate text, version int, type text, at bigint, trace text),
             unnest(${next()}::json[])) AS e(aggregate, version, type, at, trace, data))`,
@@ -92,12 +96,12 @@ export const createWriteStatement = (
   at: string,
   statement: (name: string, text: string) => Statement,
 ): ((parts: readonly WritePart[]) => Statement) => {
-  const stepOf = stepsIn(at);
   const known = new Map<string, Statement>();
 
   const create = (parts: readonly WritePart[], name: string): Statement => {
     let used = 0;
     const next = (): string => `$${String((used += 1))}`;
+    const stepOf = stepsIn(at, parts.includes('assumed'));
     const steps = parts.map((part) => stepOf[part](next));
     const changes = steps.flatMap(({ change }) => change ?? []);
     const demands = steps.flatMap(({ demand }) => demand ?? []);

@@ -25,6 +25,23 @@ describe('the clock of the server', () => {
     expect(clock.now()).toBe(6_000);
   });
 
+  test('of several readings the one that lags least counts', async () => {
+    const { clock, pass, ask } = clockWith();
+    await ask({ now: '5000' }, 1);
+    pass(10);
+    await ask({ now: '5015' }, 20);
+    expect(clock.now()).toBe(5_030);
+    await ask({ now: '5040' }, 1);
+    expect(clock.now()).toBe(5_040);
+  });
+
+  test('a clock that was set back counts at once', async () => {
+    const { clock, ask } = clockWith();
+    await ask({ now: '5000' }, 1);
+    await ask({ now: '4000' }, 1);
+    expect(clock.now()).toBe(4_000);
+  });
+
   test('a slow answer is no reading', async () => {
     const { clock, ask } = clockWith();
     await ask({ now: '5000' }, CLOCK_LAG_MAX_MS + 1);
