@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type Claim, type ClaimAnswer, signed } from '@holdpoint/contracts/effect/remote';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
@@ -8,7 +9,7 @@ import { expect, test } from 'vitest';
 import { decider, effectOf, NOW, orderFor } from '../../../testing/orders.ts';
 import type { EffectState } from '../../effect/state.ts';
 import type { ToEffect } from '../runner/runner.ts';
-import { type Claimants, type ClaimantsParts, createClaimants } from './claimants.ts';
+import { CLAIMS_MAX, type Claimants, type ClaimantsParts, createClaimants } from './claimants.ts';
 
 const uses = 'cap.remote.refund';
 const pair = generateKeyPairSync('ed25519');
@@ -262,6 +263,29 @@ test('an order that the journal does not take fails cleanly, and no program gets
   pass(1_000);
   expect(await answer).toEqual({ items: [] });
   expect(stateOf(orderOf())).toBe('failed_clean');
+});
+
+test('of 100,000 claims at once an executor keeps its limit, and announces no other', async () => {
+  const { executor } = ledger();
+  let announced = 0;
+  const desk = executor({ announce: () => void (announced += 1) });
+  const codes = await Promise.all(
+    Array.from({ length: 100_000 }, (_, at) => {
+      const answer = desk.claim(claimOf({ claim: `claim-${String(at).padStart(10, '0')}` }), who);
+      // A claim that is kept waits for an order.
+      return Promise.race([
+        answer.then(
+          () => 'answered',
+          (error: unknown) => (error instanceof HoldpointError ? error.code : 'another error'),
+        ),
+        settled().then(() => 'waits'),
+      ]);
+    }),
+  );
+  const count = (code: string): number => codes.filter((each) => each === code).length;
+  expect(count('waits')).toBe(CLAIMS_MAX);
+  expect(count('EXECUTOR_TOO_MANY_CLAIMS')).toBe(100_000 - CLAIMS_MAX);
+  expect(announced).toBe(CLAIMS_MAX);
 });
 
 test('more claims than an executor keeps, forged signatures and large outputs are refused', async () => {

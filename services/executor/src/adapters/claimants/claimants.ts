@@ -344,14 +344,14 @@ export const createClaimants = (
         waitMs,
         who: { claimant, x, ...who },
       };
-      seen.claimed(hint);
-      announce(hint);
       const earlier = desks.get(fresh.key);
-      if (earlier !== undefined) return answerTo(earlier, waitMs);
-      if (desks.size >= claimsMax) {
+      if (earlier === undefined && desks.size >= claimsMax) {
         const text = `${String(claimsMax)} claims wait here: try again later`;
         throw new HoldpointError('EXECUTOR_TOO_MANY_CLAIMS', text);
       }
+      seen.claimed(hint);
+      announce(hint);
+      if (earlier !== undefined) return answerTo(earlier, waitMs);
       desks.set(fresh.key, fresh);
       const answer = answerTo(fresh, waitMs);
       // Until effects may start, nothing can be given, not even again.

@@ -33,14 +33,15 @@ const TIMEOUT_MS = 10 * 60_000;
 const OUTPUT_MAX = 64 * 1_048_576;
 const SAID_MAX = 1_000;
 
-/** Another process has locked the repository for a moment. */
+/** Another process has locked the repository for a moment, or writes the files of a new worktree. */
 const isLocked = (stderr: string): boolean =>
   stderr
     .split('\n')
     .some(
       (line) =>
-        line.includes(': File exists') &&
-        (line.includes("Unable to create '") || line.includes('cannot lock ref ')),
+        (line.includes(': File exists') &&
+          (line.includes("Unable to create '") || line.includes('cannot lock ref '))) ||
+        /failed to read .*\/commondir: Success/.test(line),
     );
 const LOCKED_TRIES = 12;
 const LOCKED_PAUSE_MS = 50;

@@ -141,6 +141,18 @@ describe('commits', () => {
     expect(repository.git('diff', '--cached', '--name-only')).toBe('b.txt');
   });
 
+  test('a new worktree waits for another one whose files are being written', async () => {
+    await git.createBranch('one');
+    await git.createBranch('two');
+    await git.worktreeAdd(join(repository.path, 'one'), { branch: 'one' });
+    const file = join(repository.root, '.git', 'worktrees', 'one', 'commondir');
+    const content = readFileSync(file, 'utf8');
+    writeFileSync(file, '');
+    setTimeout(() => writeFileSync(file, content), 300);
+    await git.worktreeAdd(join(repository.path, 'two'), { branch: 'two' });
+    expect(existsSync(join(repository.path, 'two', '.git'))).toBe(true);
+  });
+
   test('a commit waits for another process that holds the index', async () => {
     const lock = join(repository.root, '.git', 'index.lock');
     writeFileSync(lock, '');
