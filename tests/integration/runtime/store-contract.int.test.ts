@@ -201,12 +201,25 @@ describe.each(backings)('a store %s', (_name, open) => {
       await transaction.rollback();
     });
 
-    test('its events are stored with the time of the write, which follows all causes', async () => {
+    test('its events are stored with a time that follows all their causes', async () => {
       const id = newId();
       const transaction = await assume({ [id]: undefined });
       const before = Math.floor(await backing.now());
       await transaction.commit(writeOf({ events: [eventOf(id, 1)] }));
       expect((await read(id)).history?.times?.at).toBeGreaterThanOrEqual(before);
+    });
+
+    test('its parts store their events with one time, so that no effect precedes its cause', async () => {
+      const [one, two] = [newId(), newId()];
+      const many = (id: string) => Array.from({ length: 3_000 }, (_, index) => eventOf(id, index + 1));
+      const first = await assume({ [one]: undefined });
+      const joined = await assume({ [two]: undefined }, first);
+      await Promise.all([
+        joined.commit(writeOf({ events: many(two) })),
+        first.commit(writeOf({ events: many(one) })),
+      ]);
+      const times = [(await read(one)).history?.times, (await read(two)).history?.times];
+      expect(new Set(times.flatMap((each) => [each?.since, each?.at])).size).toBe(1);
     });
 
     test('it holds up no other transaction', async () => {

@@ -39,6 +39,8 @@ type Group = {
     readonly reject: (error: unknown) => void;
   }[];
   readonly releases: (() => void)[];
+  /** When it took its first lock, or else its commit. */
+  begun?: number;
   ended: boolean;
 };
 const end = (group: Group): void => {
@@ -145,8 +147,9 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
   /** A part of the group, which is its first part unless it joins. */
   const begin = (aggregates: readonly string[], release: () => void, joined?: Group): Transaction => {
     const now = clock();
-    const group = joined ?? { writes: [], releases: [], ended: false };
+    const group: Group = joined ?? { writes: [], releases: [], ended: false };
     group.releases.push(release);
+    group.begun ??= now;
     return {
       unit: group,
       now,
@@ -166,7 +169,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
   const assume = (known: ReadonlyMap<string, Locked | undefined>, joined?: Group): Transaction => {
     if (joined?.ended === true) throw new Error('the transaction has ended');
     const now = clock();
-    const group = joined ?? { writes: [], releases: [], ended: false };
+    const group: Group = joined ?? { writes: [], releases: [], ended: false };
     const checkAll = (write: BatchWrite): void => {
       for (const [id, head] of known) {
         if (versionOf(id) !== (head?.version ?? 0) || locks.isHeld(id))
@@ -182,7 +185,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
       commit: (write) => {
         // Its clock may lag, and its events follow their causes.
-        const events = write.events.map((event) => ({ ...event, at: Math.max(event.at, clock()) }));
+        const begun = (group.begun ??= clock());
+        const events = write.events.map((event) => ({ ...event, at: Math.max(event.at, begun) }));
         return commitIn(group, joined === undefined, { ...write, events }, () => checkAll(write), now);
       },
       rollback: () => Promise.resolve(end(group)),

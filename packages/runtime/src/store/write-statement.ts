@@ -31,8 +31,11 @@ const headsIn = (next: Next): string =>
   `json_to_recordset(${next()}::json) AS n(aggregate text, kind text, before int, version int, status text, view json)`;
 
 const DECIDED_AT = 'to_timestamp(at / 1000.0)';
-/** The clock of a decision without locks lags. Its events follow their causes: those of other services, and what the target did. */
-const WRITTEN_AT = `greatest(${DECIDED_AT}, date_trunc('milliseconds', clock_timestamp()))`;
+/**
+ * The clock of a decision without locks lags. The transaction begins after the causes of its decisions: events of other services,
+ * and what the target did. Parts that took locks count from a later time.
+ */
+const BEGUN_AT = `greatest(${DECIDED_AT}, date_trunc('milliseconds', now()))`;
 
 /** Each takes its parameters in the order of `writeParts`. */
 const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (next: Next) => Step>> => ({
@@ -40,7 +43,7 @@ const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (ne
   events: (next) => ({
     change: `added AS (
         INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
-        SELECT aggregate, version, type, ${isAssumed ? WRITTEN_AT : DECIDED_AT}, trace, data
+        SELECT aggregate, version, type, ${isAssumed ? BEGUN_AT : DECIDED_AT}, trace, data
           FROM ROWS FROM (
             json_to_recordset(${next()}::json) AS (aggregate text, version int, type text, at bigint, trace text),
             unnest(${next()}::json[])) AS e(aggregate, version, type, at, trace, data))`,
