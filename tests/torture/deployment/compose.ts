@@ -18,6 +18,7 @@ import { usageAt } from './usage.ts';
 const READY_WITHIN_MS = 120_000;
 const STOP_SECONDS = '20';
 const NO_DISK = 'its volumes share the disk of this machine';
+const SERVICES_FIXED = 'its containers run one service each';
 const FILES_INSIDE = 'the files of nats-server are in a container';
 
 const Container = z.object({ Name: z.string(), Service: z.string() });
@@ -224,6 +225,8 @@ export const openCompose = async (root: string, projectName: string): Promise<De
       start: startPostgres,
       revive: startPostgres,
     },
+    startProcess: () => Promise.reject(new Problem(SERVICES_FIXED)),
+    whyNoProcess: SERVICES_FIXED,
     link: () => undefined,
     disk: () => ({ whyNot: NO_DISK }),
     query,

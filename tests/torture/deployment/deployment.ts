@@ -4,6 +4,8 @@ import type { FaultProxy } from '../fault-proxy.ts';
 /** A process, and the services that it runs. */
 export type Instance = { readonly name: string; readonly services: readonly ServiceName[] };
 
+export type AddedProcess = { readonly pid: () => number; readonly stop: () => Promise<void> };
+
 export type Upstream = 'nats' | 'postgres';
 export const UPSTREAMS: readonly Upstream[] = ['nats', 'postgres'];
 
@@ -51,6 +53,10 @@ export interface Deployment {
   readonly resume: (instance: string) => Promise<void>;
   /** Stops an instance and returns when the next one is ready. */
   readonly restart: (instance: string) => Promise<void>;
+  /** Starts one more process, and returns when it is ready. */
+  readonly startProcess: (instance: Instance) => Promise<AddedProcess>;
+  /** Why no process can be added, or undefined. */
+  readonly whyNoProcess: string | undefined;
   readonly nats: {
     readonly kill: () => Promise<void>;
     readonly stop: () => Promise<void>;

@@ -90,6 +90,15 @@ const startInstance = async (
   };
 };
 
+/** One more process, which is ready. */
+export const addInstance = async (instance: Instance, options: InstancesOptions): Promise<LocalInstance> => {
+  const [port = 0] = await healthPorts(1);
+  const added = await startInstance(instance, port, options);
+  options.undo.add(added.stop);
+  await awaitReady(added, { timeoutMs: READY_WITHIN_MS });
+  return added;
+};
+
 /** Several instances of each process, each with its own proxy to NATS and to PostgreSQL. */
 export const startInstances = async (options: InstancesOptions): Promise<readonly LocalInstance[]> => {
   const all = processesOf(SERVICES, options.form).flatMap(({ name, services }) =>

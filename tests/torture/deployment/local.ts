@@ -14,7 +14,7 @@ import { Pool, type PoolConfig } from 'pg';
 import type { Breakable } from './breakable.ts';
 import type { Deployment, Ended, Row, Text } from './deployment.ts';
 import { expand } from './expand.ts';
-import { type LocalInstance, startInstances } from './instances.ts';
+import { addInstance, type LocalInstance, startInstances } from './instances.ts';
 import { breakServers, mountDisks } from './local-servers.ts';
 import { usageAt } from './usage.ts';
 import { startWorkers } from './workers.ts';
@@ -132,16 +132,15 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
   const ended: Ended[] = [];
   const around = { root, folder, foundation, undo, onEnded: (one: Ended) => void ended.push(one) };
   const workspace = join(folder, 'workspace');
-  const instances = await progress.step('starting the services', () =>
-    startInstances({
-      ...around,
-      workspace,
-      env,
-      serviceEnv,
-      form: options.form ?? 'apart',
-      replicas: options.replicas ?? 2,
-    }),
-  );
+  const ofServices = {
+    ...around,
+    workspace,
+    env,
+    serviceEnv,
+    form: options.form ?? 'apart',
+    replicas: options.replicas ?? 2,
+  };
+  const instances = await progress.step('starting the services', () => startInstances(ofServices));
   const { workers: count } = options;
   const workers =
     count === 0
@@ -169,6 +168,8 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     pause: async (name) => processOf(name).signal('SIGSTOP'),
     resume: async (name) => processOf(name).signal('SIGCONT'),
     restart: (name) => find(name).restart(),
+    startProcess: (instance) => addInstance(instance, ofServices),
+    whyNoProcess: undefined,
     nats: servers.nats,
     postgres: servers.postgres,
     link: (name, upstream) => find(name).links[upstream],

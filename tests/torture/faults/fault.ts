@@ -1,3 +1,4 @@
+import { CORE_SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { z } from 'zod';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Random } from '../random.ts';
@@ -58,6 +59,14 @@ type Definition<Schema extends z.ZodType<Params>> = {
 
 /** Faults that lose data never overlap. */
 export const DATA = 'data';
+
+const REPLICAS_MAX = 4;
+
+/** The names of the processes that run a service in either form: a process of its own, or the core. */
+export const processesWith = (service: ServiceName): readonly string[] =>
+  [service, ...CORE_SERVICES.filter((each) => each === service).map(() => 'core')].flatMap((process) =>
+    Array.from({ length: REPLICAS_MAX }, (_, i) => `${process}-${String(i + 1)}`),
+  );
 
 /** A plan may come from a file, so parameters are parsed where they are used. */
 export const defineFault = <Schema extends z.ZodType<Params>>({

@@ -1,14 +1,6 @@
-import { CORE_SERVICES, type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
-import { defineFault } from './fault.ts';
-
-const REPLICAS_MAX = 4;
-
-/** In either form: a service of its own, or the core. */
-const processesWith = (service: ServiceName): readonly string[] =>
-  [service, ...CORE_SERVICES.filter((each) => each === service).map(() => 'core')].flatMap((process) =>
-    Array.from({ length: REPLICAS_MAX }, (_, i) => `${process}-${String(i + 1)}`),
-  );
+import { defineFault, processesWith } from './fault.ts';
 
 /** A migration runs under load, then every instance is replaced in turn. */
 export const rollingUpgrade = defineFault({

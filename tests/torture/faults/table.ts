@@ -1,3 +1,4 @@
+import { changeForm } from './change-form.ts';
 import { clockJump } from './clock.ts';
 import { natsDiskFull, postgresDiskFull } from './disk-full.ts';
 import { duplicates } from './duplicates.ts';
@@ -44,6 +45,7 @@ export const FAULTS: readonly Fault[] = [
   forgedSeals,
   tokenScopes,
   rollingUpgrade,
+  changeForm,
   clockJump,
   workerKilled,
   workerFrozen,
