@@ -11,6 +11,7 @@ import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadDecidable, loadListed, measureDecisions, measureInboxPages } from './approvals.ts';
 import { findChromium } from '../kit/console/browser.ts';
+import { liftConnectionLimits } from '../kit/stack/prepare-postgres.ts';
 import { bytesBelow, bytesPerTask, type Stored, storedIn } from './report/disk.ts';
 import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
@@ -22,7 +23,7 @@ import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { measurePrograms } from './programs.ts';
 import { readProfiles } from './report/profile.ts';
 import { measureRemote } from './remote.ts';
-import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
+import { measureReplicas, startReplicas } from './replicas.ts';
 import { measureRest } from './rest.ts';
 import { measureRestart } from './restart.ts';
 import { loadTasks, measureTaskPages } from './task-lists.ts';
@@ -331,7 +332,7 @@ try {
     await load.measure(restart, 2 * seconds, WARM_UP_TASKS);
     print(await measureRestart(client, running, { run: `r${String(process.pid)}`, inFlight: restart }));
   }
-  if (replicas.length > 0) await liftConnectionLimits(running);
+  if (replicas.length > 0) await liftConnectionLimits(running.postgres.admin);
   const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];
   for (const count of replicas) {
     while (more.length < (count - 1) * services.length)

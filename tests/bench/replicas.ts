@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { roleOf, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
+import { services, type ServiceName } from '@holdpoint/infra/credentials/layout';
 import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/services';
@@ -45,11 +45,6 @@ export const startReplicas = async (
 };
 
 /** A database role has connections for two replicas. */
-export const liftConnectionLimits = ({ postgres }: RunningStack): Promise<void> =>
-  withAdmin(postgres.admin, async (client) => {
-    for (const service of services) await client.query(`alter role ${roleOf(service)} connection limit -1`);
-  });
-
 type Cost = { readonly walBytes: number; readonly commits: number; readonly connections: number };
 
 const costSoFar = ({ postgres }: RunningStack): Promise<Cost> =>

@@ -1,18 +1,19 @@
-import { roleOf, services } from '@holdpoint/infra/credentials/layout';
+import { coreRole, roleOf, services } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
-import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { provision } from '@holdpoint/infra/postgres/provision';
 import { TEMPLATE } from './databases.ts';
 import type { Admin } from './run.ts';
 
-/** One server hosts many systems; the production limits would be too low for them. */
-const liftLimits = (admin: Admin): Promise<void> =>
+/** The default limits are for two replicas of a service on a server of their own. */
+export const liftConnectionLimits = (admin: AdminConnection): Promise<void> =>
   withAdmin(admin, async (client) => {
-    for (const service of services) await client.query(`ALTER ROLE ${roleOf(service)} CONNECTION LIMIT -1`);
+    for (const role of [...services.map(roleOf), coreRole])
+      await client.query(`ALTER ROLE ${role} CONNECTION LIMIT -1`);
   });
 
 /** Creates the roles, and the template that every test file copies. */
 export const preparePostgres = async (admin: Admin, credentialsDir: string): Promise<void> => {
   await provision({ admin, credentialsDir, root, database: TEMPLATE });
-  await liftLimits(admin);
+  await liftConnectionLimits(admin);
 };

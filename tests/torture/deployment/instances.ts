@@ -95,8 +95,13 @@ export const addInstance = async (instance: Instance, options: InstancesOptions)
   const [port = 0] = await healthPorts(1);
   const added = await startInstance(instance, port, options);
   options.undo.add(added.stop);
-  await awaitReady(added, { timeoutMs: READY_WITHIN_MS });
-  return added;
+  try {
+    await awaitReady(added, { timeoutMs: READY_WITHIN_MS });
+    return added;
+  } catch (error) {
+    await added.stop();
+    throw error;
+  }
 };
 
 /** Several instances of each process, each with its own proxy to NATS and to PostgreSQL. */

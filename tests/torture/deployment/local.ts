@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { tokenDigest } from '@holdpoint/infra/credentials/generate';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 import { layout } from '@holdpoint/infra/credentials/layout';
@@ -10,7 +11,9 @@ import type { Progress } from '@holdpoint/infra/local/progress';
 import type { Form } from '@holdpoint/infra/local/stack';
 import { createUndo, type Undo } from '@holdpoint/infra/local/undo';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
+import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/service';
 import { Pool, type PoolConfig } from 'pg';
+import { liftConnectionLimits } from '../../kit/stack/prepare-postgres.ts';
 import type { Breakable } from './breakable.ts';
 import type { Deployment, Ended, Row, Text } from './deployment.ts';
 import { expand } from './expand.ts';
@@ -41,6 +44,8 @@ export type Beside = {
   readonly undo: Undo;
 };
 
+/** Connections of the local server, without those of administrators. */
+const SERVER_CONNECTIONS = 90;
 const SECOND_PERSON = 'second';
 const QUERY_WITHIN_MS = 120_000;
 
@@ -123,6 +128,8 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
   const disks = await mountDisks(folder, undo);
   const foundation = await startFoundation({ ...home, root, env });
   const { natsUrl, credentialsDir, registry, logFile } = foundation;
+  // A process that is added has connections of its own.
+  await liftConnectionLimits(foundation.postgres.admin);
   const people = await addPerson(credentialsDir);
   const servers = breakServers(foundation, undo);
   const inside = { ...foundation.postgres.admin, database: DATABASE };
@@ -169,7 +176,10 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     resume: async (name) => processOf(name).signal('SIGCONT'),
     restart: (name) => find(name).restart(),
     startProcess: (instance) => addInstance(instance, ofServices),
-    whyNoProcess: undefined,
+    whyNoProcess:
+      (instances.length + CORE_SERVICES.length) * CONNECTIONS_MAX > SERVER_CONNECTIONS
+        ? 'PostgreSQL has no connections for more processes'
+        : undefined,
     nats: servers.nats,
     postgres: servers.postgres,
     link: (name, upstream) => find(name).links[upstream],
