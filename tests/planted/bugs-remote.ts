@@ -4,9 +4,11 @@ import {
   capabilityAdmission,
   CLAIM_POINTS,
   claimantOfSdk,
+  claimDesk,
   claimRights,
   grantCheck,
   heldEffects,
+  remoteStarts,
   webhookSender,
   webhookSignature,
 } from './tests.ts';
@@ -57,6 +59,22 @@ export const REMOTE_BUGS: readonly Bug[] = [
     find: `each.seat !== undefined && each.seat === seat`,
     replace: `(each.seat !== undefined || seat !== undefined)`,
     caughtBy: [CLAIM_POINTS],
+  },
+  {
+    name: 'a beat of an earlier start extends the lease of the next',
+    file: 'services/executor/src/effect/remote.ts',
+    find: `if (state.status === 'started' && state.entry.epoch === epoch && state.remote?.x === x) {`,
+    replace: `if (state.status === 'started' && state.entry.epoch >= epoch && state.remote?.x === x) {`,
+    caughtBy: [remoteStarts('a beat of an earlier start does not extend the lease of the next')],
+  },
+  {
+    name: 'a claimant gets its order before the start is in the journal',
+    file: 'services/executor/src/adapters/claimants/claimants.ts',
+    find: `    journalStart(order, epoch).then(
+`,
+    replace: `    Promise.resolve(void journalStart(order, epoch)).then(
+`,
+    caughtBy: [claimDesk('a program gets an order only after its start is in the journal')],
   },
   {
     name: 'a request states the class of its effect itself',

@@ -99,6 +99,8 @@ export const submitDecision = of('services/approvals/src/submit-decision.test.ts
 export const grantCheck = of('packages/contracts/src/effect/check-grant.test.ts');
 export const claimRights = of('services/executor/src/queries/claims.test.ts');
 export const capabilityAdmission = of('services/approvals/src/capability/admission.test.ts');
+export const remoteStarts = of('services/executor/src/effect/remote.test.ts');
+export const claimDesk = of('services/executor/src/adapters/claimants/claimants.test.ts');
 
 /** The crash points of claimants in `npm test`. */
 export const CLAIM_POINTS: Catch = of('tests/crash-points/crash-points.test.ts')(

@@ -118,6 +118,15 @@ describe('a beat', () => {
       expect(made).toMatchObject({ timers: [], answer: { ok: { state: 'lost' } } });
   });
 
+  test('a beat of an earlier start does not extend the lease of the next', () => {
+    const it = story();
+    it.run(seatOf());
+    it.expire();
+    it.claim();
+    expect(it.beat(1)).toMatchObject({ timers: [], answer: { ok: { state: 'lost' } } });
+    expect(it.beat(3)).toMatchObject({ answer: { ok: { state: 'held' } } });
+  });
+
   test('it tells the claimant of a cancellation', () => {
     const it = story();
     it.run(seatOf());

@@ -254,6 +254,21 @@ test('no claim is served while effects may not start, and all are answered when 
   expect(await desk.claim(claimOf({ claim: 'claim-0000000003' }), who)).toEqual({ items: [] });
 });
 
+test('a program gets an order only after its start is in the journal', async () => {
+  const { executor, give } = ledger();
+  let written = (): void => undefined;
+  const desk = executor({ journalStart: () => new Promise((resolve) => (written = resolve)) });
+  let answer: ClaimAnswer | undefined;
+  void desk.claim(claimOf(), who).then((given) => (answer = given));
+  await settled();
+  give(desk, orderOf());
+  await settled();
+  expect(answer).toBeUndefined();
+  written();
+  await settled();
+  expect(answer?.items).toMatchObject([{ kind: 'run', epoch: 1 }]);
+});
+
 test('an order that the journal does not take fails cleanly, and no program gets it', async () => {
   const { executor, give, pass, stateOf } = ledger();
   const desk = executor({ journalStart: () => Promise.reject(new Error('the disk is full')) });
