@@ -47,6 +47,10 @@ const PROVE: readonly Program[] = [
     ...node('fuzz, fresh seeds', VITEST, 'run', '--project', 'long', 'tests/fuzz'),
     env: { HOLDPOINT_FUZZ_SEED: FRESH, HOLDPOINT_FUZZ_RUNS: '20' },
   },
+  {
+    ...node('crash points in Python', VITEST, 'run', '--project', 'long', 'tests/crash-points/python'),
+    env: { HOLDPOINT_CRASH_TIMES: '10' },
+  },
   node('planted bugs', 'tests/planted/plant.ts'),
   node('torture', 'tests/torture/main.ts', '--duration', '10m', '--rate', '20', '--fault-every', '5s'),
   node('soak', 'tests/torture/soak/main.ts'),

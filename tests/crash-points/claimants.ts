@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { checkGrant } from '@holdpoint/contracts/effect/check-grant';
 import {
+  type Beat,
   type Claim,
   type ClaimAnswer,
   type ClaimedOrder,
@@ -13,11 +14,11 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Claimants as Desk } from '@holdpoint/executor/adapters/claimants/claimants';
 import { LEASE_MS } from '@holdpoint/executor/effect/timing';
 import { createLife, type Life } from '../simulation/process-life.ts';
-import type { ClaimRequests } from '@holdpoint/sdk/remote/connection';
 import type { World } from '../simulation/world.ts';
 import type { Executors } from './executors.ts';
 import type { Work } from './function.ts';
-import { BEGINS, KEYS, ordersFor, usesOf } from './orders.ts';
+import { BEGINS, KEYS, ordersFor, publishedKeys, usesOf } from './orders.ts';
+import type { Python } from './python-claimants.ts';
 import { beginSdkClaimant } from './sdk-claimant.ts';
 import type { Story } from './story.ts';
 
@@ -39,7 +40,7 @@ const AWAKE_MS = 60_000;
 const LATE_MS = 20_000;
 const ENDS_MAX = 40;
 
-type Key = { readonly privateKey: KeyObject; readonly x: string };
+type Key = { readonly privateKey: KeyObject; readonly x: string; readonly seed: string };
 const keys = new Map<string, Key>();
 /** The same key in every telling of a story. */
 const keyOf = (name: string): Key => {
@@ -49,8 +50,9 @@ const keyOf = (name: string): Key => {
   const prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
   const privateKey = createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
   const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
-  keys.set(name, { privateKey, x });
-  return { privateKey, x };
+  const key = { privateKey, x, seed: seed.toString('hex') };
+  keys.set(name, key);
+  return key;
 };
 
 const unanswered = (): HoldpointError => new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer');
@@ -61,6 +63,7 @@ export const startClaimants = (
   { desks, nodes }: Executors,
   { carrier, effectClass }: Pick<Story, 'carrier' | 'effectClass'>,
   work: Work,
+  python: Python | undefined,
 ): Claimants => {
   const { timeline, choices, weather, watchers } = world;
   const label = usesOf('claimant', effectClass);
@@ -109,7 +112,7 @@ export const startClaimants = (
     let life: Life;
 
     const begin = (born: Life, process: string): void => {
-      const { privateKey, x } = keyOf(process);
+      const { privateKey, x, seed } = keyOf(process);
       const seat = `seat-of-${name.replace('.', '-')}`;
       /** Starts of this process: it begins none twice. */
       const began = new Set<number>();
@@ -219,22 +222,31 @@ export const startClaimants = (
           await new Promise<void>((resolve) => void sleeping.add(() => born.enter(resolve)));
       };
 
+      const say = {
+        claim: async (claim: Claim): Promise<ClaimAnswer> => {
+          await awake();
+          const patience = (claim.waitMs ?? 0) + ANSWER_TIMEOUT_MS;
+          const answer = await ask(born, claim.claim, patience, (desk) => desk.claim(claim, WHO));
+          return { items: answer.items.map(tampered) };
+        },
+        beat: (beat: Beat) => ask(born, `${process} beats`, ANSWER_TIMEOUT_MS, (desk) => desk.beat(beat)),
+        end: (end: EndClaim) => ask(born, `${process} ends`, ANSWER_TIMEOUT_MS, (desk) => desk.end(end)),
+        keys: (nonce: string) =>
+          ask(born, `${process} asks for keys`, ANSWER_TIMEOUT_MS, () =>
+            Promise.resolve(publishedKeys(nonce)),
+          ),
+      };
       if (carrier === 'claimant of the SDK') {
-        const say: ClaimRequests = {
-          claim: async (claim) => {
-            await awake();
-            const patience = (claim.waitMs ?? 0) + ANSWER_TIMEOUT_MS;
-            const answer = await ask(born, claim.claim, patience, (desk) => desk.claim(claim, WHO));
-            return { items: answer.items.map(tampered) };
-          },
-          beat: (beat) => ask(born, `${process} beats`, ANSWER_TIMEOUT_MS, (desk) => desk.beat(beat)),
-          end: (end) => ask(born, `${process} ends`, ANSWER_TIMEOUT_MS, (desk) => desk.end(end)),
-        };
         const claimName = (): string => {
           claims += 1;
           return `${process.replace('.', '-')}-claim-${String(claims)}`.padEnd(16, '-');
         };
         beginSdkClaimant({ life: born, name, key: privateKey, seat, say, claimName }, effectClass, work);
+        return;
+      }
+      if (carrier === 'claimant in Python') {
+        if (python === undefined) throw new Error('there is no Python');
+        python.begin({ life: born, name, key: seed, seat, say, awake, effectClass, work });
         return;
       }
 

@@ -1,4 +1,5 @@
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
+import type { Python } from './python-claimants.ts';
 import {
   type Behaviour,
   BEHAVIOURS,
@@ -41,9 +42,21 @@ export const emptySum = (): Sum => ({
   violations: [],
 });
 
+const CARRIED_BY: Readonly<Record<Carrier, string>> = {
+  executor: 'executors',
+  claimant: 'a small claimant',
+  'claimant of the SDK': 'the claimant in TypeScript',
+  'claimant in Python': 'the claimant in Python',
+};
+
+/** The counts of a run, as it prints them. */
+export const countsOf = (carrier: Carrier, sum: Sum): string =>
+  `crash points, ${CARRIED_BY[carrier]}: ${String(sum.crashPoints)} points, ${String(sum.doubled)} doubled, ` +
+  `${String(sum.ungated)} ungated, ${String(sum.asked)} in doubt for a person`;
+
 /** Tells one story, and adds its result. */
-const addTo = async (sum: Sum, story: Story): Promise<void> => {
-  const told = await tell(story);
+const addTo = async (sum: Sum, story: Story, python: Python | undefined): Promise<void> => {
+  const told = await tell(story, python);
   sum.crashPoints += 1;
   sum.doubled += told.doubled;
   sum.ungated += told.ungated;
@@ -59,6 +72,8 @@ export type Part = {
   readonly seed: number;
   /** Every so many steps. 1: all of them. */
   readonly every: number;
+  /** The first of these steps. */
+  readonly from: number;
   /** Whether a second fault follows. */
   readonly twice: boolean;
 };
@@ -67,29 +82,35 @@ export type Part = {
  * Every fault before every step of an undisturbed story, and with `twice` a second one while the system recovers from it, which is
  * another fault at each point.
  */
-export const enumerate = async (sum: Sum, { every, twice, ...plain }: Part): Promise<void> => {
-  const { steps } = await tell({ ...plain, points: [] });
+export const enumerate = async (
+  sum: Sum,
+  { every, from, twice, ...plain }: Part,
+  python?: Python,
+): Promise<void> => {
+  const { steps } = await tell({ ...plain, points: [] }, python);
   const faults = faultsOf(plain.carrier);
-  let points = 0;
-  for (let at = 0; at < Math.min(steps, STEPS_MAX); at += every)
+  let counted = 0;
+  for (let at = from; at < Math.min(steps, STEPS_MAX); at += every)
     for (const fault of faults) {
-      points += 1;
-      if (!twice) await addTo(sum, { ...plain, points: [{ at, fault }] });
+      counted += 1;
+      if (!twice) await addTo(sum, { ...plain, points: [{ at, fault }] }, python);
       else {
-        const second = faults[points % faults.length] ?? fault;
-        const later = at + (LATER[points % LATER.length] ?? 1);
-        await addTo(sum, {
-          ...plain,
-          points: [
-            { at, fault },
-            { at: later, fault: second },
-          ],
-        });
+        const second = faults[counted % faults.length] ?? fault;
+        const later = at + (LATER[counted % LATER.length] ?? 1);
+        const points = [
+          { at, fault },
+          { at: later, fault: second },
+        ];
+        await addTo(sum, { ...plain, points }, python);
       }
     }
 };
 
 export const partsOf = (carrier: Carrier, every: number, twice: boolean, seed = 1): readonly Part[] =>
   CLASSES.flatMap((effectClass) =>
-    BEHAVIOURS.map((behaviour) => ({ carrier, effectClass, behaviour, seed, every, twice })),
+    BEHAVIOURS.map((behaviour) => ({ carrier, effectClass, behaviour, seed, every, from: 0, twice })),
   );
+
+/** The same number of points, spread over other steps in each part. */
+export const spread = (parts: readonly Part[]): readonly Part[] =>
+  parts.map((part, index) => ({ ...part, from: Math.floor((index * part.every) / parts.length) }));

@@ -26,30 +26,30 @@ export const createWork = (timeline: Timeline, target: Target, behaviour: Behavi
     return behaviour === 'acts and gets no answer' ? 'unheard' : 'usual';
   };
 
+  const begin = (life: Life): Promise<void> =>
+    new Promise((resolve) => void life.clock.after(BEGIN_MS, resolve));
+
+  const act = async (life: Life, started: Started): Promise<RemoteOutcome> => {
+    begun.push(started);
+    if (behaviour === 'fails before it acts' && begun.length === 1)
+      return { kind: 'failed_clean', error: { code: 'REMOTE_DECLINED', message: 'declined' } };
+    started.assertInForce();
+    const { order, epoch } = started;
+    const answered = await target.send(life, { effect: order.id, epoch, args: order.effect.args }, how());
+    return answered === true
+      ? { kind: 'applied', outputs: { sent: order.id } }
+      : { kind: 'unknown', reason: 'no answer' };
+  };
+
   return {
     begun: begun as readonly Started[],
-    run: (life: Life, started: Started): Promise<RemoteOutcome> =>
-      new Promise((resolve, reject) => {
-        life.clock.after(BEGIN_MS, () => {
-          begun.push(started);
-          if (behaviour === 'fails before it acts' && begun.length === 1)
-            return resolve({ kind: 'failed_clean', error: { code: 'REMOTE_DECLINED', message: 'declined' } });
-          try {
-            started.assertInForce();
-          } catch (error) {
-            return reject(error instanceof Error ? error : new Error(String(error)));
-          }
-          const { order, epoch } = started;
-          const request = { effect: order.id, epoch, args: order.effect.args };
-          return void target.send(life, request, how()).then((answered) => {
-            resolve(
-              answered === true
-                ? { kind: 'applied', outputs: { sent: order.id } }
-                : { kind: 'unknown', reason: 'no answer' },
-            );
-          }, reject);
-        });
-      }),
+    begin,
+    /** What follows {@link begin}. */
+    act,
+    run: async (life: Life, started: Started): Promise<RemoteOutcome> => {
+      await begin(life);
+      return act(life, started);
+    },
     probe: (life: Life): Promise<'applied' | 'not_applied'> =>
       new Promise((resolve) => {
         // What the target says when the question arrives.

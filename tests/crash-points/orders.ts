@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { type PublishedKeys, signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type AnswerClaims, type InDoubtAnswer, SignedClaims } from '@holdpoint/contracts/effect/grant';
@@ -18,6 +19,12 @@ const forge = createSigner(generateKeyPairSync('ed25519').privateKey);
 
 /** The key of the approvals service. */
 export const KEYS = [publicKey] as const;
+
+/** What approvals publishes about its key. */
+export const publishedKeys = (nonce: string): PublishedKeys => {
+  const keys = [signingKeyOf(publicKey)];
+  return { keys, statements: [sign({ use: 'keys', keys, nonce, iat: BEGINS / 1_000 })] };
+};
 
 const verified = new Map<string, SignedClaims | undefined>();
 const check = createVerifier(KEYS);

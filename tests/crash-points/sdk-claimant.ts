@@ -13,7 +13,7 @@ import type { Work } from './function.ts';
 import { BEGINS, KEYS, ordersFor } from './orders.ts';
 
 const Args = z.object({ charge: z.string(), cents: z.number() });
-type Args = z.infer<typeof Args>;
+export type Args = z.infer<typeof Args>;
 const WAITS_MS = 3_000;
 
 type Parts = {
@@ -27,7 +27,7 @@ type Parts = {
 };
 
 /** The order as the function knows it: its arguments, and the context of its start. */
-const orderOf = (effectClass: EffectClass, args: Args): RunEffect => {
+export const orderOf = (effectClass: EffectClass, args: Args): RunEffect => {
   const { approved } = ordersFor('claimant', effectClass);
   const effect = { ...approved.effect, args };
   return { ...approved, effect, digest: effectDigest(effect) };

@@ -1,7 +1,7 @@
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 
-/** Who carries the effect out: an executor itself, a small client of these tests, or the claimant of the SDK. */
-export type Carrier = 'executor' | 'claimant' | 'claimant of the SDK';
+/** Who carries the effect out: an executor itself, a small client of these tests, or the claimant of a package. */
+export type Carrier = 'executor' | 'claimant' | 'claimant of the SDK' | 'claimant in Python';
 
 /** What the function does at its first run. A repeat always does its work. */
 export type Behaviour = 'applies' | 'applies slowly' | 'fails before it acts' | 'acts and gets no answer';

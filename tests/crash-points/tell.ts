@@ -14,6 +14,7 @@ import { type Executors, startExecutors } from './executors.ts';
 import { createWork } from './function.ts';
 import { ordersFor, usesOf, verify } from './orders.ts';
 import { startPeople } from './people.ts';
+import type { Python } from './python-claimants.ts';
 import type { Fault, Story } from './story.ts';
 import { createTarget } from './target.ts';
 
@@ -101,7 +102,7 @@ const FINAL: ReadonlySet<EffectState['status']> = new Set([
 ]);
 
 /** Tells one story to its end, and judges it. */
-export const tell = async (story: Story): Promise<Told> => {
+export const tell = async (story: Story, python?: Python): Promise<Told> => {
   const { carrier, effectClass, behaviour, seed, points } = story;
   const world = createWorld({ seed, traced: false, ...NO_WEATHER });
   const { timeline, watchers } = world;
@@ -116,7 +117,8 @@ export const tell = async (story: Story): Promise<Told> => {
   const none = { orchestrator: [], approvals: [], recovery: [] };
   startHousekeeping(world, { ...none, executor: executors.nodes });
   const people = startPeople(world, orders, target);
-  const claimants = carrier === 'executor' ? undefined : startClaimants(world, executors, story, work);
+  const claimants =
+    carrier === 'executor' ? undefined : startClaimants(world, executors, story, work, python);
 
   const expect = (what: string, holds: boolean, _task: string, detail: () => string): void => {
     if (!holds) violations.push(`${what}: ${detail()}`);
@@ -150,11 +152,13 @@ export const tell = async (story: Story): Promise<Told> => {
     }
     if (!timeline.step(END_MS)) break;
     if (timeline.isStirred()) await turn();
+    await python?.settled();
     if (!isRestored) watchTargetNow();
     const found = world.checker.violation();
     if (found !== undefined && !isRestored) violations.push(`${found.invariant}: ${found.detail}`);
     if (violations.length > 0) break;
   }
+  await python?.endAll();
 
   const stored = (world.databases.executor.tables.events.get(approved.id) ?? []) as readonly EffectEvent[];
   const state = stored.reduce<EffectState>((before, event) => decider.evolve(before, event), decider.initial);
