@@ -19,6 +19,7 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
     await refund.getByText('Refund ${cents} cents of charge ${charge}').waitFor();
     expect(await refund.textContent()).toMatch(/1 program.*cap\.remote\.refund.*keyed.*at least high.*ada/);
     expect(await page.locator('[data-capability=mail]').textContent()).toContain('No program');
+    expect(await page.locator('[data-claimant="mails on host-2"]').textContent()).toContain('Away');
     expect(await page.locator('[data-capability=old_refund]').textContent()).toMatch(/Withdrawn.*grace/);
     const program = page.locator('[data-claimant="refunds on host-1"]');
     expect(await program.textContent()).toMatch(
@@ -64,7 +65,7 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
 
   test('the lists fit on a phone', async () => {
     const { page } = await alone.open('#/health', PHONE);
-    await page.locator('[data-claimant]').waitFor();
+    await page.locator('[data-claimant]').first().waitFor();
     const widths = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
     const [content = 1, window = 0] = widths as number[];
     expect(content).toBeLessThanOrEqual(window);

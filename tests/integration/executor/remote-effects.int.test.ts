@@ -138,6 +138,9 @@ test('a silent program leaves its effect in doubt, and a late success ends the d
   await give(order);
   expect(await one.claim({ leaseMs: 2_000 })).toMatchObject({ items: [{ epoch: 1 }] });
   await untilState(order, 'in_doubt');
+  const doubtful = await system.client.ask('executor', 'get', { id: order.id });
+  expect(doubtful.reason).toMatch(/^claimant test program began at .*Z and sent no beat for 2 s$/);
+  expect(doubtful.remote).toMatchObject({ claimant: 'test program', x: one.x, principal: 'operator' });
   expect(await one.beat(order, 1)).toMatchObject({ items: [{ state: 'lost' }] });
   expect(await one.end(order, 1, done)).toMatchObject({ status: 'recorded' });
   expect(await stateOf(order)).toBe('applied');

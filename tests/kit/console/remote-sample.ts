@@ -44,6 +44,16 @@ export const remoteSample = (): Pick<StandInState, 'capabilities' | 'claimants' 
           },
         ],
       },
+      {
+        claimant: 'mails on host-2',
+        x: 'B'.repeat(43),
+        principal: 'ada',
+        uses: ['cap.remote.mail'],
+        isWaiting: false,
+        since: now - 30 * MINUTE_MS,
+        seenAt: now - 10 * MINUTE_MS,
+        holds: [],
+      },
     ],
     effects: [
       {
@@ -56,7 +66,7 @@ export const remoteSample = (): Pick<StandInState, 'capabilities' | 'claimants' 
         idempotencyKey: 'refund:ch_1',
         starts: 1,
         uses: 'cap.remote.refund',
-        reason: 'refunds on host-1 sent no beat for 30 s',
+        reason: 'claimant refunds on host-1 began at 2026-11-28 09:30:00Z and sent no beat for 30 s',
         next: 'person',
         cause: 'worker_lost',
         remote: {

@@ -80,7 +80,7 @@ export const addCapability = (program: Command, session: Session): void => {
   );
   withExample(
     capability
-      .command('list')
+      .command('list', { isDefault: true })
       .alias('show')
       .description('list capabilities: label, effect class, kind, use, optional operations; or show one')
       .argument('[label]', 'show this capability, by label or registered name, and its arguments', labelIn)

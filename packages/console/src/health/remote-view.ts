@@ -3,9 +3,12 @@ import type { EffectView } from '@holdpoint/contracts/effect/views';
 import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import type { Word } from '../tasks/labels.ts';
 
-/** The programs that claim effects of a capability. */
+/** The programs that claim effects of a capability now. */
 export const claimantsOf = (name: string, claimants: readonly ClaimantView[]): readonly ClaimantView[] =>
-  claimants.filter(({ uses }) => uses.some((label) => remoteNameIn(label) === name));
+  claimants.filter(
+    ({ uses, isWaiting, holds }) =>
+      (isWaiting || holds.length > 0) && uses.some((label) => remoteNameIn(label) === name),
+  );
 
 export const claimantWord = ({ isWaiting, holds }: Pick<ClaimantView, 'isWaiting' | 'holds'>): Word => {
   if (holds.length > 0) return [holds.length === 1 ? '1 order' : `${String(holds.length)} orders`, 'busy'];
@@ -26,6 +29,10 @@ const STATES: Readonly<Record<string, Word>> = {
 /** The state of an effect that a program carries out. */
 export const remoteStateWord = (state: string): Word =>
   STATES[state] ?? [state.replaceAll('_', ' '), 'quiet'];
+
+/** What the claimant of the latest start did. */
+export const holderLabel = (state: string): string =>
+  state === 'started' ? 'Held by' : state === 'applied' ? 'Carried out by' : 'Last held by';
 
 const NEXT: Readonly<Record<NonNullable<EffectView['next']>, string>> = {
   repeat: 'Another program claims it again.',

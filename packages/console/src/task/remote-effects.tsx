@@ -1,6 +1,6 @@
 import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { TaskView } from '@holdpoint/contracts/task/views';
-import { nextText, remoteStateWord } from '../health/remote-view.ts';
+import { holderLabel, nextText, remoteStateWord } from '../health/remote-view.ts';
 import { Badge, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
 import { useLoad } from '../parts/use-load.ts';
@@ -38,7 +38,7 @@ export const RemoteEffects = ({ task }: { readonly task: TaskView }) => {
               <Facts
                 rows={[
                   [
-                    state === 'started' ? 'Held by' : 'Last held by',
+                    holderLabel(state),
                     remote && (
                       <>
                         <Safe text={remote.claimant} />, with a token of <Safe text={remote.principal} />,

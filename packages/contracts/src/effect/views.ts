@@ -35,7 +35,7 @@ export const EffectView = z.object({
   answeredBy: z.string().optional(),
   /** Why the start is deferred: its target fails. */
   deferredReason: z.string().max(1_000).optional(),
-  /** The claimant that has the order. */
+  /** The claimant that has the order, or had it last. */
   remote: RemoteHolder.optional(),
 });
 export type EffectView = z.infer<typeof EffectView>;

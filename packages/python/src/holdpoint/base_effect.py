@@ -123,8 +123,10 @@ class BaseEffect(Generic[P, R]):
                 return cast(R, self.outputs.from_json(held.outputs))
             except ValidationError as error:
                 log.debug("outputs of %s: %s", named, error)
+                reported = (held.outputs or {}).get("detail")
+                why = f" ({reported})" if isinstance(reported, str) else ""
                 raise OutputsInvalid(
-                    "PROGRAM_OUTPUT_INVALID", f"{named} happened, but without a result of the return type", held
+                    "PROGRAM_OUTPUT_INVALID", f"{named} happened, but its result is unknown{why}", held
                 ) from None
         raise _error_of(held, state, named)
 

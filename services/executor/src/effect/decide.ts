@@ -11,7 +11,7 @@ import { finalEvent, repeatOutcome } from './recorded-outcome.ts';
 import { resolve } from './resolve.ts';
 import { beat, end, notGiven } from './remote.ts';
 import { nothing, offer } from './start.ts';
-import { type EffectState, entryIn, isWaiting } from './state.ts';
+import { type EffectState, entryIn, isWaiting, type RemoteHold } from './state.ts';
 import { DEFAULT_TIMING, type EffectTiming, type Moment } from './timing.ts';
 
 const cancel = (state: EffectState, message: CancelEffect, at: Moment): EffectDecision => {
@@ -77,12 +77,20 @@ const heartbeat = (state: EffectState, epoch: number, { now, timing }: Moment): 
 /** A waiting order is offered again after this, while the key of its grant is unknown. */
 const KEY_RETRY_MS = 1_000;
 
+const silentText = (claimant: string, { since, leaseMs }: RemoteHold): string => {
+  const began = new Date(since)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/u, 'Z');
+  return `claimant ${claimant} began at ${began} and sent no beat for ${String(leaseMs / 1_000)} s`;
+};
+
 const timerFired = (state: EffectState, name: string, at: Moment): EffectDecision => {
   if (name === 'lease' && state.status === 'started') {
     const reason =
       state.remote === undefined
         ? `worker ${state.worker} sent no heartbeat for ${String(at.timing.leaseMs)} ms`
-        : `claimant ${state.worker} sent no beat for ${String(state.remote.leaseMs)} ms`;
+        : silentText(state.worker, state.remote);
     return startUnresolved(state, reason, 'worker_lost', at);
   }
   if (name !== 'slot' || !isWaiting(state)) return nothing;

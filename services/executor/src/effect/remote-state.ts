@@ -19,7 +19,7 @@ export const startedBy = (remote: RemoteHolder, entry: Entry, worker: string): E
   const { statement, ...rest } = entry;
   return {
     status: 'started',
-    entry: { ...rest, claims },
+    entry: { ...rest, claims, holder: remote },
     worker,
     remote: { ...remote, given: 1, ...(statement !== undefined && { statement }) },
   };

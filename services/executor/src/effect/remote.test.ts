@@ -12,6 +12,7 @@ import {
   workOf,
 } from '../../testing/orders.ts';
 import type { EffectMessage, Slot } from './decide.ts';
+import { effectView } from '../queries/effects.ts';
 import type { EffectState } from './state.ts';
 
 const LEASE_MS = 30_000;
@@ -136,6 +137,18 @@ describe('a beat', () => {
       payload: { id, task: effect.task, node: effect.node, attempt, reason: 'over' },
     });
     expect(it.beat()).toMatchObject({ answer: { ok: { state: 'cancelled' } } });
+  });
+});
+
+test('a silent claimant is named with its start, and stays known while the effect is in doubt', () => {
+  const it = story(remote('opaque'));
+  it.run(seatOf());
+  it.expire();
+  const began = new Date(NOW).toISOString().slice(0, 19).replace('T', ' ');
+  expect(effectView(it.state())).toMatchObject({
+    state: 'in_doubt',
+    reason: `claimant refunds on a laptop began at ${began}Z and sent no beat for 30 s`,
+    remote: { ...holder(), since: NOW },
   });
 });
 

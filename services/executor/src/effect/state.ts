@@ -43,6 +43,8 @@ export type Entry = {
   readonly deferred?: Deferral | undefined;
   /** Its latest starts by claimants. */
   readonly claims?: readonly RemoteStart[];
+  /** The claimant of the latest start. */
+  readonly holder?: RemoteHolder;
   /** The latest claimant that probed its target. */
   readonly prober?: Prober;
   /** The operator's signed "retry", for the claimant of the next start. */

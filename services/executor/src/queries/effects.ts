@@ -4,7 +4,7 @@ import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { type EffectState, entryIn, type RemoteHold } from '../effect/state.ts';
+import { type EffectState, entryIn } from '../effect/state.ts';
 
 /** The reason for the state, if it has one. */
 const reasonOf = (state: EffectState): string | undefined => {
@@ -24,7 +24,11 @@ const reasonOf = (state: EffectState): string | undefined => {
   }
 };
 
-const holderOf = ({ given: _, statement: __, ...holder }: RemoteHold): RemoteHolder => holder;
+const holderOf = (state: EffectState): RemoteHolder | undefined => {
+  if (state.status !== 'started' || state.remote === undefined) return entryIn(state)?.holder;
+  const { given: _, statement: __, ...holder } = state.remote;
+  return holder;
+};
 
 /** The view of an effect; undefined before the first order. */
 export const effectView = (state: EffectState): EffectView | undefined => {
@@ -33,6 +37,7 @@ export const effectView = (state: EffectState): EffectView | undefined => {
   const { order, epoch, starts, prevented = [], answered } = entry;
   const { task, node, idempotencyKey, uses, target, effectClass } = order.effect;
   const reason = reasonOf(state);
+  const holder = holderOf(state);
   return {
     id: order.id,
     task,
@@ -51,7 +56,7 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     ...(state.status === 'in_doubt' && { next: state.next }),
     ...(state.status === 'in_doubt' && state.cause !== undefined && { cause: state.cause }),
     ...(answered && { answer: answered.answer, answeredBy: answered.by }),
-    ...(state.status === 'started' && state.remote !== undefined && { remote: holderOf(state.remote) }),
+    ...(holder !== undefined && { remote: holder }),
   };
 };
 
