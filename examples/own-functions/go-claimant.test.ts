@@ -17,6 +17,12 @@ const env = { ...process.env, GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 
 const hasGo = spawnSync('go', ['version'], { env }).status === 0;
 if (!hasGo) process.stderr.write('skipped: Go is not installed, so the claimant in Go is not tested\n');
 
+type Order = Awaited<ReturnType<RemoteConnection['claim']>>['items'][number]['order'];
+const withArgs = (order: Order, args: Order['effect']['args']): Order => ({
+  ...order,
+  effect: { ...order.effect, args },
+});
+
 const bodyOf = async (request: IncomingMessage): Promise<never> => {
   let text = '';
   for await (const chunk of request) text += String(chunk);
@@ -74,4 +80,43 @@ describe.skipIf(!hasGo)('the claimant in Go', () => {
     await run('go', ['run', '.'], { cwd: folder, env: own });
     expect(await held.wait()).toEqual({ text: 'Good morning, Ada é😀' });
   });
+
+  test.each([
+    ['other arguments', 'EXECUTOR_DIGEST_MISMATCH', (order: Order) => withArgs(order, { name: 'Mallory' })],
+    ['no grant', 'EXECUTOR_GRANT_INVALID', ({ grant: _, ...order }: Order) => order],
+    [
+      'a grant of another key',
+      'EXECUTOR_GRANT_INVALID',
+      (order: Order) => ({ ...order, grant: `${order.grant?.slice(0, -4) ?? ''}AAAA` }),
+    ],
+  ] as const)(
+    'an order with %s is refused, and its function does not run',
+    { timeout: 120_000 },
+    async (_, code, change) => {
+      const gate = createTestGate();
+      const greet = defineEffect({
+        name: 'greet',
+        input: z.object({ name: z.string() }),
+        key: ({ name }) => name,
+        run: () => expect.fail('it runs in Go'),
+      });
+      await gate.connection.register(greet.definition);
+      const held = await greet.hold(gate.connection, { name: 'Ada' });
+      const claim: RemoteConnection['claim'] = async (asked) => {
+        const { items } = await gate.connection.claim(asked);
+        return { items: items.map((item) => ({ ...item, order: change(item.order) })) };
+      };
+      const own = {
+        ...env,
+        HOLDPOINT_URL: await serve({ ...gate.connection, claim }),
+        HOLDPOINT_TOKEN: 'token',
+      };
+      await run('go', ['run', '.'], { cwd: folder, env: own });
+      await expect(held.wait()).rejects.toMatchObject({
+        name: 'EffectFailed',
+        code: 'REMOTE_GRANT_REFUSED',
+        message: expect.stringContaining(code) as string,
+      });
+    },
+  );
 });

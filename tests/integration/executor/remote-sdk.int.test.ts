@@ -1,3 +1,7 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
+import { runClaimant } from '@holdpoint/sdk/remote/claimant';
+import { createTrust } from '@holdpoint/sdk/remote/trust';
 import {
   connectOverHttp,
   defineEffect,
@@ -186,6 +190,96 @@ test('people approve the preview, a probe finds the release whose answer was los
   await decide(task, 'approve');
   await until('the release is reverted', () => (running === undefined ? true : undefined));
   expect(seen.at(-1)).toEqual({ args: { version: 'v2' }, outputs: { version: 'v2' } });
+});
+
+describe('a claimant whose clock is wrong', () => {
+  const MINUTE_MS = 60_000;
+  /** Carries out one effect on a machine whose clock is off by this much. */
+  const carryOut = async (name: string, offMs: number) => {
+    let runs = 0;
+    const refund = refundOf(name, (charge) => {
+      runs += 1;
+      return Promise.resolve({ refund: `re_${charge}` });
+    });
+    await http.register(refund.definition);
+    const claimant = runClaimant({
+      say: http,
+      clock: systemClock,
+      now: () => Date.now() + offMs,
+      key: generateKeyPairSync('ed25519').privateKey,
+      claimName: randomUUID,
+      trust: createTrust(http.keys),
+      effects: [refund],
+      name: 'wrong clock',
+      concurrency: 1,
+      waitMs: 20_000,
+      leaseMs: 30_000,
+      drainMs: 0,
+      log: () => undefined,
+    });
+    onTestFinished(() => claimant.stop());
+    const held = await refund.hold(http, { charge: 'ch_1', cents: 1 });
+    await decide(held.id, 'approve');
+    const ended = held.wait({ withinMs: 60_000 }).catch((error: unknown) => error);
+    return { ended: await ended, runs, effect: (await held.state()).effect as EffectId };
+  };
+
+  test.each([
+    ['ten minutes ahead', 'clock_ahead', 10 * MINUTE_MS],
+    ['ten minutes behind', 'clock_behind', -10 * MINUTE_MS],
+    ['two hours behind', 'clock_far_behind', -120 * MINUTE_MS],
+  ])('%s, it carries the effect out', async (_, name, offMs) => {
+    expect(await carryOut(name, offMs)).toMatchObject({ ended: { refund: 're_ch_1' }, runs: 1 });
+  });
+
+  test('so far ahead that the grant seems over, it refuses, and nothing has happened', async () => {
+    const { ended, runs, effect } = await carryOut('clock_far_ahead', 62 * MINUTE_MS);
+    expect(ended).toMatchObject({ name: 'EffectFailed', code: 'REMOTE_GRANT_REFUSED' });
+    expect(String(ended)).toContain('EXECUTOR_GRANT_EXPIRED: the grant has expired; compare the clocks');
+    expect(runs).toBe(0);
+    // The end of the task cancels what it no longer needs.
+    const { state, starts } = await system.client.ask('executor', 'get', { id: effect });
+    expect(['failed_clean', 'cancelled']).toContain(state);
+    expect(starts).toBe(1);
+  });
+});
+
+describe('a capability that is withdrawn', () => {
+  /** The state of an effect whose capability was withdrawn before or after its approval. */
+  const hold = async (name: string) => {
+    let runs = 0;
+    const refund = refundOf(name, (charge) => {
+      runs += 1;
+      return Promise.resolve({ refund: `re_${charge}` });
+    });
+    await http.register(refund.definition);
+    return { refund, held: await refund.hold(http, { charge: 'ch_1', cents: 1 }), runs: () => runs };
+  };
+  const withdraw = (name: string) => system.client.ask('approvals', 'capability_withdraw', { name });
+  /** A program with the function, that does not register it. */
+  const carryOut = (refund: ReturnType<typeof refundOf>): void => {
+    const register = async () => {
+      const known = await http.capability(refund.name);
+      if (known === undefined) throw new Error('the capability is unknown');
+      return known;
+    };
+    const claimant = startClaimant({ connection: { ...http, register }, effects: [refund], signals: false });
+    onTestFinished(() => claimant.stop());
+  };
+
+  test.each(['before', 'after'])('%s the approval, it keeps what people approve', async (when) => {
+    const name = `withdrawn_${when}`;
+    const { refund, held, runs } = await hold(name);
+    if (when === 'before') await withdraw(name);
+    await decide(held.id, 'approve');
+    if (when === 'after') await withdraw(name);
+    await expect(refund.hold(http, { charge: 'ch_2', cents: 1 })).rejects.toMatchObject({
+      code: 'APPROVALS_CAPABILITY_WITHDRAWN',
+    });
+    carryOut(refund);
+    expect(await held.wait({ withinMs: 60_000 })).toEqual({ refund: 're_ch_1' });
+    expect(runs()).toBe(1);
+  });
 });
 
 test('over NATS, a worker claims what an operator holds', async () => {

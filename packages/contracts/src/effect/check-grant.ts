@@ -48,7 +48,9 @@ export const checkGrant = (
     answer.digest === digest &&
     answer.epoch === epoch - 1 &&
     !isOver(answer.exp);
-  return isRepeat ? undefined : errorBody('EXECUTOR_GRANT_EXPIRED', 'the grant has expired');
+  return isRepeat
+    ? undefined
+    : errorBody('EXECUTOR_GRANT_EXPIRED', 'the grant has expired; compare the clocks of the machines');
 };
 
 /** The keys in published form. Throws `TypeError` for a key that is none. */
