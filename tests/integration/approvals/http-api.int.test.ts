@@ -221,6 +221,48 @@ describe('effects over HTTP', () => {
     });
   });
 
+  test('a person answers the request of a task, and tells whether an effect in doubt happened', async () => {
+    const asked = async (id: string, state: string) =>
+      until(`${id} is ${state}`, async () => {
+        const held = HeldEffect.parse((await call(`/effects/${id}`)).body);
+        const { items } = api.approvals.list.response.parse((await call(`/approvals?task=${id}`)).body);
+        return held.state === state ? items[0]?.digest : undefined;
+      });
+    await post('/capabilities', { ...REFUND, name: 'opaque_refund', effectClass: 'opaque' });
+    const first = await post('/effects', {
+      capability: 'opaque_refund',
+      key: 'answer:1',
+      args: { charge: 'ch_2', cents: 1 },
+    });
+    const { id } = HeldEffect.parse(first.body);
+    const answer = (body: object) => post(`/tasks/${id}/answer`, body, { token: 'hpt_grace' });
+    const digest = await asked(id, 'waiting');
+    expect(await answer({ answer: 'approve' })).toMatchObject({
+      status: 400,
+      body: { code: 'CONTRACT_INVALID', message: expect.stringContaining('digest') as string },
+    });
+    expect(await answer({ answer: 'approve', digest: '0'.repeat(64) })).toMatchObject({
+      status: 409,
+      body: { code: 'APPROVALS_DIGEST_MISMATCH' },
+    });
+    expect(await answer({ answer: 'approve', digest })).toMatchObject({ body: { status: 'approved' } });
+    const { x } = createClaimant();
+    const claim = { claim: crypto.randomUUID(), claimant: 'silent', x, uses: ['cap.remote.opaque_refund'] };
+    expect(await post('/claims', { ...claim, waitMs: 25_000, leaseMs: 2_000 })).toMatchObject({
+      body: { items: [{ epoch: 1 }] },
+    });
+    const doubtful = await asked(id, 'in_doubt');
+    expect(await answer({ answer: 'applied', digest: doubtful, comment: 'the bank has it' })).toMatchObject({
+      status: 200,
+      body: { status: 'answered', by: 'grace' },
+    });
+    expect((await call(`/effects/${id}?waitMs=25000`)).body).toMatchObject({ state: 'applied' });
+    expect(await answer({ answer: 'applied', digest })).toMatchObject({
+      status: 404,
+      body: { code: 'APPROVALS_UNKNOWN' },
+    });
+  });
+
   test('a held effect is cancelled before its decision', async () => {
     const { body } = await hold('refund:cancelled');
     const id = String(body['id']);
@@ -283,6 +325,8 @@ test('the curl calls of the guide hold an effect and submit a task', async () =>
   for (const { words } of calls) {
     const answer = await curl(words);
     answers.push(answer);
+    if (words.at(-1)?.includes('/approvals?task=') === true)
+      values['digest'] = api.approvals.list.response.parse(answer).items[0]?.digest ?? '';
     if (words.at(-1)?.endsWith('/effects') === true) values['effect'] = answer.id ?? '';
     if (words.at(-1)?.endsWith('/tasks') === true) values['task'] = answer.id ?? '';
   }
@@ -291,6 +335,8 @@ test('the curl calls of the guide hold an effect and submit a task', async () =>
     { name: 'payout' },
     { capability: 'payout', key: 'payout:7' },
     { id: values['effect'] },
+    { items: [{ task: values['effect'], status: 'pending' }] },
+    { status: 'approved' },
     { id: values['effect'] },
     { id: values['task'] },
     { id: values['task'], workflow: 'sample@1' },

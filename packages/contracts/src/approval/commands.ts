@@ -99,6 +99,16 @@ export const DecideApproval = z.object({
 });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
+/** A decision on the request of a task that waits. `approval` names it where several wait. */
+export const AnswerTask = DecideApproval.pick({ response: true, comment: true }).extend({
+  id: TaskId,
+  answer: Choice,
+  /** Digest of the effect that the decider saw. */
+  digest: Digest,
+  approval: ApprovalId.optional(),
+});
+export type AnswerTask = z.infer<typeof AnswerTask>;
+
 /**
  * The effect is no longer wanted. With task, node and revision it also applies before its request arrives.
  */

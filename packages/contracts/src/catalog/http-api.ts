@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { HeldEffect, HeldState, HoldEffect } from '../effect/hold.ts';
+import { AnswerTask } from '../approval/commands.ts';
+import { DecisionResult } from '../approval/queries.ts';
+import { HeldAnswer, HeldState, HoldEffect } from '../effect/hold.ts';
 import { SubmitTask } from '../task/commands.ts';
 import { TaskId } from '../values/ids.ts';
 import type { ServiceName } from '../bus/subjects.ts';
@@ -36,7 +38,7 @@ export const httpApi = {
   effect_hold: endpoint(
     'Hold one effect of a remote capability until an approver decides. The same key is the same effect',
     HoldEffect,
-    HeldEffect,
+    HeldAnswer,
   ),
   effect_get: endpoint(
     'A held effect. With `waitMs` it waits for a final state, or with `not` for another state',
@@ -47,12 +49,17 @@ export const httpApi = {
       /** Answers as soon as the effect leaves this state. */
       not: HeldState.optional(),
     }),
-    HeldEffect,
+    HeldAnswer,
   ),
   effect_cancel: endpoint(
     'Cancel a held effect that has not started',
     z.object({ id: TaskId, reason: z.string().max(1_000).optional() }),
-    HeldEffect,
+    HeldAnswer,
+  ),
+  task_answer: endpoint(
+    'Answer the request of a task that waits: approve an effect, tell whether one in doubt happened, or give input',
+    AnswerTask,
+    DecisionResult,
   ),
   task_events: endpoint(
     'Events of one task from its first one on, as server-sent events. `last-event-id` resumes',
@@ -111,6 +118,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   post('/tasks/:id/pause', 'orchestrator.pause'),
   post('/tasks/:id/resume', 'orchestrator.resume'),
   post('/tasks/:id/retry', 'orchestrator.retry'),
+  post('/tasks/:id/answer', 'http.task_answer'),
   post('/tasks/:id/reviews', 'orchestrator.record_review'),
   get('/tasks/:task/artifacts', 'executor.artifacts'),
   get('/artifacts/:sha256', 'http.artifact_content'),

@@ -98,6 +98,7 @@ export const HTTP_SCOPES = {
   effect_hold: COMMAND_SCOPES.submit,
   effect_get: ENDPOINT_SCOPES.orchestrator.get,
   effect_cancel: COMMAND_SCOPES.cancel,
+  task_answer: ENDPOINT_SCOPES.approvals.decide,
   task_events: ENDPOINT_SCOPES.orchestrator.history,
   artifact_content: ENDPOINT_SCOPES.executor.artifact,
   openapi: undefined,

@@ -81,3 +81,10 @@ export const HeldEffect = z.object({
   error: ErrorBody.optional(),
 });
 export type HeldEffect = z.infer<typeof HeldEffect>;
+
+/** A held effect as the API answers it, with the origin of its callback. */
+export const HeldAnswer = HeldEffect.extend({
+  /** The rest of the URL may be long. */
+  callback: z.object({ origin: z.string() }).optional(),
+});
+export type HeldAnswer = z.infer<typeof HeldAnswer>;

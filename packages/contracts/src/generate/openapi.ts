@@ -6,7 +6,7 @@ import { HTTP_ROUTES, httpApi, type HttpRoute, NamedTask } from '../catalog/http
 import { HTTP_SCOPES, scopeOfEndpoint } from '../catalog/scopes.ts';
 import { CanonicalEffect } from '../effect/canonical-effect.ts';
 import { RunEffect } from '../effect/commands.ts';
-import { HeldEffect, HeldState, HoldEffect } from '../effect/hold.ts';
+import { HeldAnswer, HeldState, HoldEffect } from '../effect/hold.ts';
 import { ClaimantView, ClaimedOrder } from '../effect/remote.ts';
 import { ArtifactView } from '../effect/stored-artifact.ts';
 import { TaskPhase } from '../task/status.ts';
@@ -25,7 +25,7 @@ const named = z
   .registry<{ id: string }>()
   .add(Json, { id: 'Json' })
   .add(HoldEffect, { id: 'HoldEffect' })
-  .add(HeldEffect, { id: 'HeldEffect' })
+  .add(HeldAnswer, { id: 'HeldEffect' })
   .add(HeldState, { id: 'HeldState' })
   .add(ClaimedOrder, { id: 'ClaimedOrder' })
   .add(ClaimantView, { id: 'Claimant' })

@@ -41,6 +41,12 @@ class ErrorBody(Model):
     details: dict[str, Any] | None = None
 
 
+class HeldCallback(Model):
+    """Where a webhook reports the end of a held effect."""
+
+    origin: str
+
+
 class HeldEffect(Model):
     """A held effect and its present state. `id` is the id of its task, `effect` that of its entry in the ledger.
 
@@ -57,6 +63,7 @@ class HeldEffect(Model):
     comment: str | None = None
     outputs: dict[str, Any] | None = None
     error: ErrorBody | None = None
+    callback: HeldCallback | None = None
 
     @property
     def is_final(self) -> bool:

@@ -1,6 +1,8 @@
 import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
-import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
+import { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { describeEffect } from '@holdpoint/contracts/effect/describe';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Pool } from 'pg';
 import { z } from 'zod';
@@ -92,4 +94,26 @@ export const listRequests = async (
       .filter(({ status }) => (query.status === 'decided' ? status !== 'pending' : status === query.status)),
     ...(end && { next: encodeCursor(order, end) }),
   };
+};
+
+/**
+ * The request of a task that waits for this answer; the digest tells them apart. Throws `APPROVALS_UNKNOWN` without one, and
+ * `CONTRACT_INVALID` with several.
+ */
+export const findWaiting = async (pool: Pool, task: TaskId, digest: string): Promise<ApprovalId> => {
+  const read = async (after?: string): Promise<readonly ApprovalView[]> => {
+    const { items, next } = await listRequests(pool, ListApprovals.parse({ task, limit: 500, after }));
+    return next === undefined ? items : [...items, ...(await read(next))];
+  };
+  const waiting = await read();
+  const seen = waiting.length === 1 ? waiting : waiting.filter((each) => each.digest === digest);
+  const [found] = seen;
+  if (found === undefined)
+    throw new HoldpointError('APPROVALS_UNKNOWN', `no request of ${task} waits for this answer`);
+  if (seen.length > 1)
+    throw new HoldpointError(
+      'CONTRACT_INVALID',
+      `${String(seen.length)} requests of ${task} wait: name one as approval, such as ${found.id}`,
+    );
+  return found.id;
 };

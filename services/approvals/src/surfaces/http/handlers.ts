@@ -16,6 +16,7 @@ import type { ServerResponse } from 'node:http';
 import { endpoints } from '../../api.ts';
 import { callerOf } from '../../callers.ts';
 import { listCapabilities } from '../../queries/capabilities.ts';
+import { findWaiting } from '../../queries/requests.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint, callerIn, type Env, withTimeout } from './api.ts';
 import { answerArtifact } from './artifact.ts';
@@ -144,6 +145,16 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     effect_cancel: async (context, asker) => {
       const { id, reason } = await requestOf({ method: 'POST' }, httpApi.effect_cancel.request, context);
       return context.json(await withTimeout(effects.cancel(asker, id, reason)));
+    },
+    task_answer: async (context, asker) => {
+      const { id, answer, approval, ...decision } = await requestOf(
+        { method: 'POST' },
+        httpApi.task_answer.request,
+        context,
+      );
+      const waiting = approval ?? (await findWaiting(deps.pool, id, decision.digest));
+      const body = { ...decision, id: waiting, decision: answer };
+      return context.json(await withTimeout(askOwn('decide', body, asker)));
     },
     task_events: async (context, asker) => {
       const wanted = await requestOf({ method: 'GET' }, httpApi.task_events.request, context);

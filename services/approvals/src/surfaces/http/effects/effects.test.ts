@@ -172,8 +172,10 @@ describe('holding an effect', () => {
       code: 'APPROVALS_CALLBACK_NOT_ALLOWED',
     });
     expect(submitted.size).toBe(0);
-    await held('https://ci.example/done');
-    expect(submitted.get(ID)).toMatchObject({ callback: { url: 'https://ci.example/done' } });
+    const { effect } = await held('https://ci.example/done?secret=1');
+    expect(submitted.get(ID)).toMatchObject({ callback: { url: 'https://ci.example/done?secret=1' } });
+    expect(effect.callback).toEqual({ origin: 'https://ci.example' });
+    expect((await effects.find(ASKER, ID)).callback).toEqual({ origin: 'https://ci.example' });
   });
 
   test('other arguments under the same key are a conflict', async () => {

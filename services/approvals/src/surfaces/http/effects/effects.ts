@@ -1,7 +1,7 @@
 import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import { api } from '@holdpoint/contracts/catalog/api';
-import type { HeldEffect, HeldState, HoldEffect } from '@holdpoint/contracts/effect/hold';
+import { Callback, type HeldAnswer, type HeldState, type HoldEffect } from '@holdpoint/contracts/effect/hold';
 import { RemoteName } from '@holdpoint/contracts/effect/remote-name';
 import { EffectView } from '@holdpoint/contracts/effect/views';
 import {
@@ -25,8 +25,13 @@ import type { Principal } from '../../../approval/state.ts';
 import { argumentProblems } from '../../../capability/arguments.ts';
 import type { Forward } from '../forward.ts';
 
-/** The part of a held effect's submission that identifies it. */
-const Held = z.object({ capability: RemoteName, key: z.string(), args: JsonObject });
+/** The part of a held effect's submission that identifies it, and its callback. */
+const Held = z.object({
+  capability: RemoteName,
+  key: z.string(),
+  args: JsonObject,
+  callback: Callback.optional(),
+});
 type Held = z.infer<typeof Held>;
 
 const FirstEvent = z.object({ data: z.object({ type: z.literal('submitted'), inputs: Held }) });
@@ -91,20 +96,24 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
     }
   };
 
-  const find = async (asker: Asker, id: TaskId): Promise<HeldEffect> => {
+  const find = async (asker: Asker, id: TaskId): Promise<HeldAnswer> => {
     const task = await ask(asker, 'orchestrator', 'get', { id }, TaskView).catch((error: unknown) => {
       throw hasCode(error, 'ORCHESTRATOR_UNKNOWN_TASK') ? unknownHeldEffect(id) : error;
     });
     if (!isHeldTask(task)) throw unknownHeldEffect(id);
-    const [{ capability: name, key }, ledger] = await Promise.all([heldBy(asker, id), ledgerOf(asker, task)]);
-    return heldEffectOf({ capability: name, key, task, ledger });
+    const [held, ledger] = await Promise.all([heldBy(asker, id), ledgerOf(asker, task)]);
+    const { capability: name, key, callback } = held;
+    return {
+      ...heldEffectOf({ capability: name, key, task, ledger }),
+      ...(callback && { callback: { origin: new URL(callback.url).origin } }),
+    };
   };
 
   /** The effect of an earlier request with this key. Throws `ORCHESTRATOR_TASK_CONFLICT` for other arguments. */
   const findAgain = async (
     asker: Asker,
     { capability: name, key, args }: HoldEffect,
-  ): Promise<HeldEffect> => {
+  ): Promise<HeldAnswer> => {
     const id = heldTaskIdOf(name, key);
     const earlier = await find(asker, id);
     const { args: heldArgs } = await heldBy(asker, id);
@@ -112,7 +121,7 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
     throw heldOtherwise(name);
   };
 
-  const findEarlier = async (asker: Asker, wanted: HoldEffect): Promise<HeldEffect | undefined> => {
+  const findEarlier = async (asker: Asker, wanted: HoldEffect): Promise<HeldAnswer | undefined> => {
     try {
       return await findAgain(asker, wanted);
     } catch (error) {
@@ -121,7 +130,7 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
     }
   };
 
-  const submit = async (asker: Asker, wanted: HoldEffect): Promise<HeldEffect> => {
+  const submit = async (asker: Asker, wanted: HoldEffect): Promise<HeldAnswer> => {
     if (wanted.callback !== undefined) assertCallback(wanted.callback.url);
     const definition = await capability(wanted.capability);
     if (definition.status === 'withdrawn')
@@ -143,7 +152,7 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
 
   return {
     /** Whether the request made the effect, and the effect. */
-    hold: async (asker: Asker, wanted: HoldEffect): Promise<{ isNew: boolean; effect: HeldEffect }> => {
+    hold: async (asker: Asker, wanted: HoldEffect): Promise<{ isNew: boolean; effect: HeldAnswer }> => {
       const earlier = await findEarlier(asker, wanted);
       if (earlier !== undefined) return { isNew: false, effect: earlier };
       try {
@@ -161,7 +170,7 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
       id: TaskId,
       not: HeldState | undefined,
       over: AbortSignal,
-    ): Promise<HeldEffect> => {
+    ): Promise<HeldAnswer> => {
       let wake: () => void = () => undefined;
       let changed = false;
       const onChange = (): void => {
@@ -188,7 +197,7 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
         hearing.stop();
       }
     },
-    cancel: async (asker: Asker, id: TaskId, reason: string | undefined): Promise<HeldEffect> => {
+    cancel: async (asker: Asker, id: TaskId, reason: string | undefined): Promise<HeldAnswer> => {
       const effect = await find(asker, id);
       if (isFinal(effect.state)) return effect;
       const body = { id, ...(reason !== undefined && { reason }) };
