@@ -37,7 +37,21 @@ const hasGenerator = await run('npm', ['install', '--silent', '--no-audit', '--n
   () => false,
 );
 if (!hasGenerator) process.stderr.write(`http schema: skipped: no registry has ${GENERATED.join(' and ')}\n`);
-const isPossible = hasPython || hasGenerator;
+
+const GO_GENERATOR = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2';
+const GO_RUNTIME = 'github.com/oapi-codegen/runtime@v1.9.0';
+const goFolder = join(home, 'go');
+const inGo = { cwd: goFolder, env: { ...process.env, GOTOOLCHAIN: 'local', GOBIN: join(goFolder, 'bin') } };
+await mkdir(join(goFolder, 'api'), { recursive: true });
+await writeFile(join(goFolder, 'go.mod'), 'module example.com/generated\n\ngo 1.24\n');
+const hasGo = await run('go', ['install', GO_GENERATOR], inGo)
+  .then(() => run('go', ['get', GO_RUNTIME], inGo))
+  .then(
+    () => true,
+    () => false,
+  );
+if (!hasGo) process.stderr.write(`http schema: skipped: no Go of 1.26 or later that finds ${GO_GENERATOR}\n`);
+const isPossible = hasPython || hasGenerator || hasGo;
 
 let system: System;
 let port: number;
@@ -67,15 +81,27 @@ const CHECKS = [
   'unsupported_method',
 ].join(',');
 
-/** Random requests for each operation, such as 100. They take minutes. */
-const EXAMPLES = process.env['HOLDPOINT_TEST_EXAMPLES'];
+/** Random requests for each operation. A hundred take minutes. */
+const EXAMPLES = process.env['HOLDPOINT_TEST_EXAMPLES'] ?? '3';
 
 /** A body over the limit is refused before it is read. */
 const CONFIG = '[checks]\nnegative_data_rejection.expected-statuses = ["4xx", "5xx"]\n';
 
+/** A valid claim waits for orders that never come: a millisecond is as good as 25 seconds. */
+const HOOKS = `
+import schemathesis
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    wait = case.body.get("waitMs") if isinstance(case.body, dict) else None
+    if case.operation.path == "/claims" and type(wait) is int and 0 < wait <= 25_000:
+        case.body["waitMs"] = 1
+`;
+
 test.skipIf(!hasPython)('generated requests find no answer outside of the document', async () => {
   const url = `http://127.0.0.1:${String(port)}/api/v1`;
   await writeFile(join(system.folder, 'schemathesis.toml'), CONFIG);
+  await writeFile(join(system.folder, 'short_waits.py'), HOOKS);
   const { code, stdout } = await run(
     PYTHON,
     [
@@ -88,17 +114,19 @@ test.skipIf(!hasPython)('generated requests find no answer outside of the docume
       `--checks=${CHECKS}`,
       // An endless stream.
       '--exclude-operation-id=taskEvents',
-      ...(EXAMPLES === undefined
-        ? // A claim waits for orders, 25 seconds at most.
-          ['--phases=examples,coverage', '--max-examples=1', '--exclude-operation-id=executorClaim']
-        : ['--phases=examples,coverage,fuzzing', `--max-examples=${EXAMPLES}`]),
+      '--phases=examples,coverage,fuzzing',
+      `--max-examples=${EXAMPLES}`,
       // The longest wait of a claim, and a margin.
       '--request-timeout=40',
       '--seed=1',
       '--no-color',
       '--continue-on-failure',
     ],
-    { cwd: system.folder, maxBuffer: 1 << 26 },
+    {
+      cwd: system.folder,
+      maxBuffer: 1 << 26,
+      env: { ...process.env, SCHEMATHESIS_HOOKS: 'short_waits' },
+    },
   ).then(
     ({ stdout: text }) => ({ code: 0, stdout: text }),
     (error: { readonly code?: number; readonly stdout?: string }) => ({
@@ -173,4 +201,49 @@ test.skipIf(!hasPython)('a client that was generated from the document submits a
   await writeFile(join(system.folder, 'program.py'), PROGRAM);
   const { stdout } = await run(PYTHON, ['program.py', url, system.client.token], { cwd: system.folder });
   expect(stdout.trim().split('\n')).toEqual(['Say hello', 'APPROVALS_UNKNOWN_CAPABILITY']);
+});
+
+const GO_PROGRAM = `package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+
+	"example.com/generated/api"
+)
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func main() {
+	ctx := context.Background()
+	client := must(api.NewClientWithResponses(os.Args[1], api.WithRequestEditorFn(
+		func(_ context.Context, request *http.Request) error {
+			request.Header.Set("authorization", "Bearer "+os.Args[2])
+			return nil
+		})))
+	submission := api.OrchestratorSubmitJSONRequestBody{Workflow: "sample", Goal: "Say hello"}
+	made := must(client.OrchestratorSubmitWithResponse(ctx, nil, submission))
+	task := must(client.OrchestratorGetWithResponse(ctx, made.JSON200.Id, nil))
+	wanted := api.EffectHoldJSONRequestBody{Capability: "unknown", Args: map[string]api.Json{}, Key: "k"}
+	held := must(client.EffectHoldWithResponse(ctx, nil, wanted))
+	fmt.Println(task.JSON200.Goal, held.ApplicationproblemJSON404.Code)
+}
+`;
+
+test.skipIf(!hasGo)('a client in Go that was generated from the document submits a task', async () => {
+  const url = `http://127.0.0.1:${String(port)}/api/v1`;
+  const document = join(root, 'packages/contracts/openapi.json');
+  const options = ['-generate', 'types,client', '-package', 'api', '-o', 'api/api.gen.go'];
+  await run(join(goFolder, 'bin', 'oapi-codegen'), [...options, document], inGo);
+  await writeFile(join(goFolder, 'main.go'), GO_PROGRAM);
+  await run('go', ['mod', 'tidy'], inGo);
+  const { stdout } = await run('go', ['run', '.', url, system.client.token], inGo);
+  expect(stdout.trim()).toBe('Say hello APPROVALS_UNKNOWN_CAPABILITY');
 });
