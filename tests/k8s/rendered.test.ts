@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { readSource } from '../repo/source-tree.ts';
 import {
   EXAMPLES,
   helm,
@@ -27,7 +31,7 @@ test.skipIf(!there)('helm finds no fault in the chart', () => {
   expect(helm('lint', '--strict', 'infra/chart')).toMatchObject({ status: 0 });
 });
 
-test.skipIf(!there).each([
+const WRONG = [
   ['a value with a typo', 'imge.tag=1', /imge/],
   ['a setting with a typo', 'orchestrator.settings.HOLDPOINT_BATCHMAX=1', /HOLDPOINT_BATCHMAX/],
   [
@@ -46,10 +50,41 @@ test.skipIf(!there).each([
   ['two executors that share files', 'executors[0].replicas=2', /replicas/],
   ['an ingress without TLS', 'ingress.enabled=true,ingress.host=holdpoint.example', /tlsSecret/],
   ['KEDA without the endpoint of NATS', 'autoscaling.by=keda', /monitoring/],
-])('the chart refuses %s', (_, value, named) => {
+] as const;
+
+test.skipIf(!there).each(WRONG)('the chart refuses %s', (_, value, named) => {
   // A list is replaced as a whole.
   const base = ['--values', 'infra/chart/values.yaml'];
   const made = template(...base, '--set', value);
   expect(made?.status).not.toBe(0);
   expect(made?.stderr).toMatch(named);
+});
+
+type Values = Record<string, unknown>;
+
+/** The default values with `--set`, as helm reads it. */
+const valuesWith = (settings: string): unknown => {
+  const values = parse(readSource('infra/chart/values.yaml')) as Values;
+  for (const setting of settings.split(',').filter(Boolean)) {
+    const [path = '', text = ''] = setting.split('=');
+    const names = path.split(/\.|\[(\d+)\]\.?/).filter(Boolean);
+    const last = names.pop() ?? '';
+    const inner = names.reduce((each, name) => (each[name] ??= {}) as Values, values);
+    inner[last] = parse(text) as unknown;
+  }
+  return values;
+};
+
+describe('the schema of values, without helm', () => {
+  const check = new AjvJsonSchemaValidator().getValidator(
+    JSON.parse(readSource('infra/chart/values.schema.json')) as JsonSchemaType,
+  );
+
+  test('the schema takes the default values', () => {
+    expect(check(valuesWith(''))).toMatchObject({ valid: true });
+  });
+
+  test.each(WRONG)('the schema refuses %s', (_, value) => {
+    expect(check(valuesWith(value))).toMatchObject({ valid: false });
+  });
 });
