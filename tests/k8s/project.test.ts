@@ -6,7 +6,7 @@ import { ExecutorEnv } from '@holdpoint/executor/config';
 import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
 import { STOP_DEADLINE_MS } from '@holdpoint/runtime/service/process';
-import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/service';
+import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/config';
 import { consumersFor } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';

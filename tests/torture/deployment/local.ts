@@ -11,7 +11,7 @@ import type { Progress } from '@holdpoint/infra/local/progress';
 import type { Form } from '@holdpoint/infra/local/stack';
 import { createUndo, type Undo } from '@holdpoint/infra/local/undo';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
-import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/service';
+import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/config';
 import { Pool, type PoolConfig } from 'pg';
 import { liftConnectionLimits } from '../../kit/stack/prepare-postgres.ts';
 import type { Breakable } from './breakable.ts';

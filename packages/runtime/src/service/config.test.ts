@@ -28,6 +28,7 @@ test('a setting that is left out has its default', () => {
     HOLDPOINT_HTTP_HOST: '127.0.0.1',
     HOLDPOINT_HTTP_PORT: 0,
     HOLDPOINT_LOG_LEVEL: 'info',
+    HOLDPOINT_DATABASE_CONNECTIONS_MAX: 8,
     HOLDPOINT_BATCH_MAX: 500,
   });
 });
@@ -61,6 +62,7 @@ describe('a wrong value', () => {
     HOLDPOINT_DATABASE_URL: ['mysql://root:sesame@host/db', 'sesame', ''],
     HOLDPOINT_NATS_SEED_FILE: [''],
     HOLDPOINT_DATABASE_PASSWORD_FILE: [''],
+    HOLDPOINT_DATABASE_CONNECTIONS_MAX: ['sesame', '2', '65'],
     HOLDPOINT_TRUST_FILE: [''],
     HOLDPOINT_HTTP_HOST: [''],
     HOLDPOINT_HTTP_PORT: ['sesame', '-1', '65536', '1.5', '80 sesame'],
@@ -97,7 +99,7 @@ describe('a wrong value', () => {
 
   test('all wrong settings are named at once', () => {
     expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(
-      /^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_TRUST_FILE: .*; HOLDPOINT_HTTP_PORT: /,
+      /^HOLDPOINT_NATS_URL: is not set; HOLDPOINT_DATABASE_URL: is not set; HOLDPOINT_TRUST_FILE: is not set; HOLDPOINT_HTTP_PORT: /,
     );
   });
 });

@@ -24,6 +24,9 @@ export const ADVANCED = { use: 'advanced' } as const;
 /** Marks a setting that only tests use. */
 export const FOR_TESTS = { use: 'tests' } as const;
 
+/** Database connections of each service in a process, unless a setting says otherwise. */
+export const CONNECTIONS_MAX = 8;
+
 /** The settings of every service. */
 export const ServiceEnv = z.object({
   HOLDPOINT_NATS_URL: z
@@ -46,6 +49,10 @@ export const ServiceEnv = z.object({
     .min(1)
     .optional()
     .describe('File with the password of the database role'),
+  HOLDPOINT_DATABASE_CONNECTIONS_MAX: wholeNumber(3, 64)
+    .default(CONNECTIONS_MAX)
+    .describe('Maximum number of database connections of each service in a process')
+    .meta(ADVANCED),
   HOLDPOINT_TRUST_FILE: z
     .string()
     .min(1)
@@ -142,7 +149,11 @@ export const readEnv = <Schema extends z.ZodType>(
   checkNames(schema, env);
   const { success, data, error } = schema.safeParse(env);
   if (success) return data;
-  const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const problems = error.issues.map(({ code, path, message }) => {
+    const name = path.join('.');
+    const isMissing = code === 'invalid_type' && env[name] === undefined;
+    return `${name}: ${isMissing ? 'is not set' : message}`;
+  });
   throw new ConfigError(problems.join('; '));
 };
 

@@ -161,9 +161,6 @@ const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
 /** Below the time in which a standby takes over from a frozen owner. */
 const OWNER_PULL_MS = 1_500;
-/** Database connections of one process. */
-export const CONNECTIONS_MAX = 8;
-
 /** A command that is announced, and so is not in the outbox, has a seal of its own. */
 const sealedAlone =
   (seals: Seals) =>
@@ -191,7 +188,7 @@ const connect = async (
   const topologySeed = seedFrom('HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', topologySeedFile);
   const bus = { url: env.HOLDPOINT_NATS_URL, seed, user: service };
   const database = { ...databaseSettings(env), schema: service, name: `holdpoint-${service}` };
-  const pool = createPool({ ...database, max: CONNECTIONS_MAX - 1 }, log);
+  const pool = createPool({ ...database, max: env.HOLDPOINT_DATABASE_CONNECTIONS_MAX - 1 }, log);
   const leases = createPool({ ...database, max: 1, isLasting: true }, log);
   const connection = await connectBus(bus, log);
   const topology =
