@@ -10,7 +10,7 @@ import { findNats, natsSearchOf } from './nats/nats-program.ts';
 import { choosePorts } from './ports.ts';
 import type { Ports } from './ports.ts';
 import { releaseDataDir } from './postgres/lock.ts';
-import { startPostgres } from './postgres/postgres.ts';
+import { SMALL_POSTGRES, startPostgres } from './postgres/postgres.ts';
 import type { PostgresServer } from './postgres/postgres.ts';
 import { createRegistry, endLeftovers } from './process/leftovers.ts';
 import type { Registry } from './process/leftovers.ts';
@@ -36,6 +36,8 @@ export type FoundationOptions = Home & {
   readonly ports?: Partial<Ports> | undefined;
   /** An external NATS server with the users of Holdpoint. */
   readonly natsUrl?: string | undefined;
+  /** Prefers little memory over throughput. */
+  readonly isSmall?: boolean | undefined;
   /** Runs between the steps, and throws to end the start. */
   readonly checkpoint?: () => void;
 };
@@ -128,7 +130,11 @@ export const startFoundation = async (options: FoundationOptions): Promise<Found
   const postgresOf = async (): Promise<PostgresServer> => {
     const where = { dataDir: postgresDirOf(options), credentialsDir, logFile: logFile('postgres') };
     const server = await progress.step('starting PostgreSQL', () =>
-      startPostgres({ ...where, port: ports.postgres }),
+      startPostgres({
+        ...where,
+        port: ports.postgres,
+        ...(options.isSmall === true && { settings: SMALL_POSTGRES }),
+      }),
     );
     undo.add(server.stop);
     return server;

@@ -159,9 +159,9 @@ export const createStack = (options: StackOptions): Stack => {
     const home = { dataDir, progress, undo };
     const claim = await takeDataDir(home);
     await mkdir(ownRepositories, { recursive: true });
-    const { ports, natsUrl } = options;
+    const { ports, natsUrl, isSmall } = options;
     const checkpoint = continueUnlessStopped;
-    const foundation = await startFoundation({ ...home, root, ports, natsUrl, checkpoint });
+    const foundation = await startFoundation({ ...home, root, ports, natsUrl, isSmall, checkpoint });
     const started = await startServices(foundation);
     continueUnlessStopped();
     if (options.keepServers === true) keepServers(foundation);

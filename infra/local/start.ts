@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { consoleLink } from '@holdpoint/cli/console/link';
 import { layout } from '../credentials/layout.ts';
@@ -64,6 +66,12 @@ const saySignIn = async (operator: Client, { services = {} }: Partial<Running>):
   } catch (error) {
     say(`  sign in       no link now (${messageOf(error)}): ${cli} console`);
   }
+};
+
+/** Gives back what only the start needed: this process stays beside the services, and has little to do. */
+const collectGarbage = (): void => {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
 };
 
 type Answer = 'approve' | 'reject' | undefined;
@@ -138,6 +146,7 @@ const work = async (
   if (!sample)
     say(`  next          ${cli} task submit --workflow sample --goal "Say hello" --input line=hello`);
   say('Ctrl-C stops everything.');
+  collectGarbage();
   if (task !== undefined && process.stdin.isTTY && process.stdout.isTTY)
     await settleHere(operator, task, workspace, leave);
   await operator.close();

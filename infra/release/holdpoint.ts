@@ -4,15 +4,22 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { root } from '../local/folders.ts';
 
-// This process stays beside the services for hours, and has little to do. The flag must precede the modules.
-if (process.argv[2] === 'dev') setFlagsFromString('--optimize-for-size');
+const dev = async (options: { readonly sample: boolean }): Promise<never> => {
+  const { startHere } = await import('../local/start.ts');
+  process.exit(await startHere(options));
+};
+
+const [command, ...options] = process.argv.slice(2);
+if (command === 'dev') {
+  // This process stays beside the services for hours, and has little to do. The flags must precede the modules, and it needs few.
+  setFlagsFromString('--optimize-for-size');
+  setFlagsFromString('--semi-space-growth-factor=1');
+  if (options.every((option) => option === '--no-sample')) await dev({ sample: options.length === 0 });
+}
 const { main } = await import('@holdpoint/cli/main');
 
 await main({
-  dev: async (options) => {
-    const { startHere } = await import('../local/start.ts');
-    process.exit(await startHere(options));
-  },
+  dev,
   exportNats: async (options) => {
     const { exportNats } = await import('../nats/export/export.ts');
     return exportNats(options);

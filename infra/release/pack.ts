@@ -17,6 +17,8 @@ import { PUBLIC_PACKAGES, type PublicPackage } from './packages.ts';
 
 const NODE = '>=22.18';
 
+const BUNDLE = join(root, 'infra', 'release', 'bundle.ts');
+
 const run = (command: string, args: readonly string[], cwd: string): string => {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' });
   if (error !== undefined) throw error;
@@ -37,11 +39,17 @@ const filesLike = (pattern: string): readonly string[] =>
 const sourcesOf = (source: string): readonly string[] =>
   source.includes('*') ? filesLike(source.replace('*', '**/*')) : [source];
 
-const entriesOf = ({ entries, commands = {}, programs = [] }: PublicPackage): readonly string[] => [
+const modulesOf = ({ entries, modules = [] }: PublicPackage): readonly string[] => [
   ...Object.values(entries).flatMap(sourcesOf),
+  ...modules.flatMap(filesLike),
+];
+
+const programsOf = ({ commands = {}, programs = [] }: PublicPackage): readonly string[] => [
   ...Object.values(commands),
   ...programs.flatMap(filesLike),
 ];
+
+const entriesOf = (each: PublicPackage): readonly string[] => [...modulesOf(each), ...programsOf(each)];
 
 /** Compiles all packages at once: the imports of one workspace package reach the sources of the others. */
 const compileInto = (folder: string): void => {
@@ -88,14 +96,24 @@ const exportsOf = ({ entries }: PublicPackage): Readonly<Record<string, unknown>
 const versionOf = (folder: string, dependency: string): string =>
   String(readJson(join(root, folder, 'node_modules', dependency, 'package.json'))['version']);
 
+/** The repository that builds the packages, as the build service names it: npm compares it with the provenance. */
+export const sourceOfBuild = (env: NodeJS.ProcessEnv): string | undefined => {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, CI_PROJECT_URL: project } = env;
+  const page = server && repository ? `${server}/${repository}` : project;
+  return page && `git+${page}.git`;
+};
+
 const stage = (built: string, into: string, each: PublicPackage): void => {
   const { version, license } = readJson(join(root, 'package.json'));
-  const { files, imported } = collectFiles(built, each, entriesOf(each));
-  for (const [path, content] of files) {
+  // Bundled libraries stay dependencies: the list of components names them with their versions.
+  const { imported } = collectFiles(built, each, entriesOf(each));
+  for (const [path, content] of collectFiles(built, each, modulesOf(each)).files) {
     const target = join(into, 'dist', path);
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, content);
   }
+  const programs = programsOf(each).map((source) => compiled(source, '.js'));
+  if (programs.length > 0) run(process.execPath, [BUNDLE, built, join(into, 'dist'), ...programs], root);
   for (const asset of each.assets ?? [])
     cpSync(join(root, asset), join(into, 'dist', asset), { recursive: true });
   cpSync(join(root, each.folder, 'README.md'), join(into, 'README.md'));
@@ -104,11 +122,13 @@ const stage = (built: string, into: string, each: PublicPackage): void => {
     ([name, folder]) =>
       [name, each.dependsOn?.includes(name) === true ? version : versionOf(folder, name)] as const,
   );
+  const source = sourceOfBuild(process.env);
   const manifest = {
     name: each.name,
     version,
     description: each.description,
     license,
+    ...(source !== undefined && { repository: { type: 'git', url: source, directory: each.folder } }),
     type: 'module',
     engines: { node: NODE },
     exports: { ...exportsOf(each), './package.json': './package.json' },

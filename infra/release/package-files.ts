@@ -35,12 +35,18 @@ const packageOf = (path: string): string =>
     .join('/');
 
 /** The folder of the workspace package that a compiled file comes from. */
-const importerOf = (file: string): string =>
+export const importerOf = (file: string): string =>
   file.startsWith('infra/') ? 'infra' : file.split('/').slice(0, 2).join('/');
 
 /** `packages/sdk/src/index.ts` as the compiler writes it. */
 export const compiled = (source: string, extension: '.js' | '.d.ts'): string =>
   source.replace(/\.ts$/, extension);
+
+/** The compiled file of an import of a workspace package; undefined for any other package. */
+export const workspaceFile = (path: string): string | undefined => {
+  const source = sourceOf(path);
+  return source && compiled(source, '.js');
+};
 
 /** The source of an import of a workspace package; undefined for any other package. */
 const sourceOf = (path: string): string | undefined => {

@@ -8,8 +8,10 @@ export type PublicPackage = {
   readonly entries: Readonly<Record<string, string>>;
   /** Name of the command to source of its entry. */
   readonly commands?: Readonly<Record<string, string>>;
-  /** Patterns of sources that run or load by their path. */
+  /** Patterns of sources that run by their path. */
   readonly programs?: readonly string[];
+  /** Patterns of sources that load by their path. */
+  readonly modules?: readonly string[];
   /** Files that the code reads, and files for readers: folders or files of the workspace. */
   readonly assets?: readonly string[];
   /** Public packages that stay dependencies. */
@@ -44,7 +46,8 @@ export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
     folder: 'packages/cli',
     entries: { './capabilities': 'services/executor/src/capabilities/define.ts' },
     commands: { holdpoint: 'infra/release/holdpoint.ts' },
-    programs: ['infra/serve.ts', 'services/*/src/main.ts', 'services/*/migrations/*.ts'],
+    programs: ['infra/serve.ts', 'services/*/src/main.ts'],
+    modules: ['services/*/migrations/*.ts'],
     assets: [
       'packages/workflows/src/shipped',
       'packages/console/dist',

@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import { root } from '../local/folders.ts';
 import { messageOf, Problem } from '../local/problem.ts';
 import { releaseNotes } from './notes.ts';
-import { packInto, packPythonInto, withoutPython } from './pack.ts';
+import { packInto, packPythonInto, sourceOfBuild, withoutPython } from './pack.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -67,11 +67,15 @@ const runTests = (): void => {
   if (status !== 0) throw new Problem('npm run test:all has failed: a release needs it green');
 };
 
-type Options = { readonly dryRun: boolean; readonly tests: boolean };
+type Options = {
+  readonly dryRun: boolean;
+  readonly tests: boolean;
+  /** The folder of the release, which it replaces. */
+  readonly dist: string;
+};
 
-const release = ({ dryRun, tests }: Options): void => {
+const release = ({ dryRun, tests, dist }: Options): void => {
   const tag = `v${VERSION}`;
-  const dist = join(root, 'dist');
   const notes = releaseNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), VERSION);
   try {
     checkTree(tag);
@@ -80,9 +84,8 @@ const release = ({ dryRun, tests }: Options): void => {
     say(`would be refused: ${messageOf(error)}`);
   }
   if (tests) runTests();
-  const data = join(root, '.holdpoint', 'data');
-  mkdirSync(data, { recursive: true });
-  const work = mkdtempSync(join(data, 'release-'));
+  mkdirSync(dirname(dist), { recursive: true });
+  const work = mkdtempSync(`${dist}.new-`);
   try {
     writeFileSync(join(work, 'release-notes.md'), notes);
     const count = writeBill(packInto(work), join(work, `holdpoint-${VERSION}.cdx.json`));
@@ -94,7 +97,7 @@ const release = ({ dryRun, tests }: Options): void => {
     writeFileSync(join(work, 'SHA256SUMS'), sums);
     rmSync(dist, { recursive: true, force: true });
     renameSync(work, dist);
-    for (const file of [...files, 'SHA256SUMS']) say(join('dist', file));
+    for (const file of [...files, 'SHA256SUMS']) say(join(basename(dist), file));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -114,16 +117,28 @@ const release = ({ dryRun, tests }: Options): void => {
   say(
     `next: git push origin ${tag}; npm publish dist/<each .tgz>, contracts first; twine upload dist/*.whl dist/*-${VERSION}.tar.gz`,
   );
+  if (sourceOfBuild(process.env) === undefined)
+    say(
+      'these packages name no repository: npm takes them with provenance only from a build of GitHub or GitLab',
+    );
 };
 
 if (import.meta.main)
   try {
     const { values } = parseArgs({
-      options: { 'dry-run': { type: 'boolean' }, 'skip-tests': { type: 'boolean' } },
+      options: {
+        'dry-run': { type: 'boolean' },
+        'skip-tests': { type: 'boolean' },
+        out: { type: 'string', default: join(root, 'dist') },
+      },
     });
     if (values['skip-tests'] === true && values['dry-run'] !== true)
       throw new Problem('--skip-tests needs --dry-run: a release needs its tests');
-    release({ dryRun: values['dry-run'] === true, tests: values['skip-tests'] !== true });
+    release({
+      dryRun: values['dry-run'] === true,
+      tests: values['skip-tests'] !== true,
+      dist: resolve(values.out),
+    });
   } catch (error) {
     process.stderr.write(`release: ${messageOf(error)}\n`);
     process.exitCode = 1;

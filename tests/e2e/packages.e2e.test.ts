@@ -1,29 +1,45 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
-import { packInto } from '@holdpoint/infra/release/pack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { startStack, type Stack } from '../conformance/support/stack.ts';
 import { type Registry, startRegistry } from '../kit/registry.ts';
 import { Hopeless, until } from '../kit/until.ts';
 import { decideFirstProgram, decideNext } from '../kit/tasks/first-program.ts';
 import { filesIn } from '../repo/docs-code.ts';
 
-// An empty folder of a new user: packages from a registry, and the first program of docs/sdk.md.
+// An empty folder of a new user: the packages of a release from a registry, and the first program of docs/sdk.md.
 
 const run = promisify(execFile);
 const OLDEST_NODE = '22';
 const OLDEST_TYPESCRIPT = '5.9';
 const ESBUILD = '0.28';
+const MIB = 1_024 * 1_024;
+/** What `holdpoint dev` may take. It takes a tenth less, which varies by a twentieth. */
+const DEV_MEMORY_MAX = 280 * MIB;
 
 let stack: Stack;
 let folder: string;
+/** What `npm run release -- --dry-run` leaves. */
+let dist: string;
+/** What it prints. */
+let said: string;
 /** Undefined without a network: then the packages come from their tarballs. */
 let registry: Registry | undefined;
 beforeAll(async () => {
@@ -31,13 +47,19 @@ beforeAll(async () => {
   const home = mkdtempSync(join(tmpdir(), 'holdpoint-user-'));
   folder = join(home, 'mine');
   mkdirSync(folder);
-  const tarballs = packInto(join(home, 'tarballs'));
+  dist = join(home, 'dist');
+  const release = join(root, 'infra', 'release', 'release.ts');
+  const dryRun = [release, '--dry-run', '--skip-tests', '--out', dist];
+  const build = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'mine/holdpoint' };
+  said = (await run(process.execPath, dryRun, { env: { ...process.env, ...build } })).stdout;
+  const tarballs = globSync('*.tgz', { cwd: dist }).map((name) => join(dist, name));
   registry = await startRegistry(join(home, 'registry'), tarballs).catch((error: Error) => {
     console.warn(`no registry on this machine, the tarballs are installed instead: ${error.message}`);
     return undefined;
   });
   writeFileSync(join(folder, 'package.json'), '{"name":"mine","private":true,"type":"module"}\n');
-  const packages = registry === undefined ? tarballs : ['@holdpoint/sdk', 'holdpoint'];
+  const packages =
+    registry === undefined ? tarballs : ['@holdpoint/sdk', 'holdpoint', '@holdpoint/contracts'];
   const tools = [
     `typescript@${OLDEST_TYPESCRIPT}`,
     '@types/node@22',
@@ -60,7 +82,7 @@ beforeAll(async () => {
         .replaceAll('.holdpoint/data/credentials/nats/worker.seed', natsSeed('worker'))
         .replaceAll('.holdpoint/data/credentials/nats/operator.seed', natsSeed('operator')),
     );
-}, 240_000);
+}, 600_000);
 afterAll(async () => {
   await registry?.stop();
   rmSync(dirname(folder), { recursive: true, force: true });
@@ -69,6 +91,16 @@ afterAll(async () => {
 
 const npm = (...args: readonly string[]) =>
   run('npm', args, { cwd: folder, env: registry?.env ?? process.env });
+const Bill = z.object({ bomFormat: z.string(), components: z.array(z.object({ name: z.string() })) });
+const Published = z.object({
+  version: z.string(),
+  license: z.string(),
+  engines: z.unknown(),
+  files: z.unknown(),
+  publishConfig: z.unknown(),
+  repository: z.unknown(),
+  exports: z.record(z.string(), z.union([z.string(), z.object({ types: z.string(), default: z.string() })])),
+});
 const installed = (tool: string): string => join(folder, 'node_modules', '.bin', tool);
 
 /** One minified file, as users deploy it. */
@@ -93,6 +125,37 @@ const holdpoint = async (...args: readonly string[]): Promise<string> => {
     },
   });
   return stdout;
+};
+
+const readProc = (pid: number, name: string): string => {
+  try {
+    return readFileSync(`/proc/${String(pid)}/${name}`, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
+};
+
+/**
+ * The memory of a process and of all that it started: a page that several processes share counts once. Undefined where the
+ * system does not tell.
+ */
+const memoryOf = (ancestor: number): number | undefined => {
+  if (process.platform !== 'linux') return undefined;
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(
+        (name) => [Number(name), Number(/\) \S (\d+)/.exec(readProc(Number(name), 'stat'))?.[1])] as const,
+      ),
+  );
+  const isBelow = (pid: number): boolean =>
+    pid === ancestor || (parents.has(pid) && isBelow(parents.get(pid) ?? 0));
+  return [...parents.keys()]
+    .filter(isBelow)
+    .reduce(
+      (sum, pid) => sum + 1_024 * Number(/^Pss: +(\d+)/m.exec(readProc(pid, 'smaps_rollup'))?.[1] ?? 0),
+      0,
+    );
 };
 
 /** The program that `holdpoint init` leaves, against the start in this folder. */
@@ -124,34 +187,95 @@ const runInitProgram = async (env: NodeJS.ProcessEnv): Promise<void> => {
 };
 
 describe('packages in a folder of a new user', () => {
-  test.each([
-    ['the oldest TypeScript', 'nodenext', () => installed('tsc')],
-    ['the oldest TypeScript, for a bundler', 'bundler', () => installed('tsc')],
-    ['the newest TypeScript, for a bundler', 'bundler', () => join(root, 'node_modules', '.bin', 'tsc')],
-  ])('the first program type-checks with %s', async (_, resolution, compiler) => {
-    const strict = [
-      '--strict',
-      '--noEmit',
-      '--skipLibCheck',
-      'false',
-      '--target',
-      'es2023',
-      '--types',
-      'node',
-    ];
-    const modules = [
-      '--module',
-      resolution === 'bundler' ? 'esnext' : resolution,
-      '--moduleResolution',
-      resolution,
-    ];
-    const files = ['greet-in-memory.ts', 'worker.ts', 'start.ts', 'refund.ts'];
-    const args = [...strict, ...modules, '--allowImportingTsExtensions', ...files];
-    const { stdout } = await run(compiler(), args, { cwd: folder }).catch(
-      ({ stdout: problems }: { readonly stdout: string }) => ({ stdout: problems }),
-    );
-    expect(stdout).toBe('');
+  test('a dry run of a release leaves packages, notes, components and checksums, and makes no tag', async () => {
+    const names = readdirSync(dist).filter((name) => !/\.(whl|tar\.gz)$/.test(name));
+    expect(names.toSorted()).toEqual([
+      'SHA256SUMS',
+      `holdpoint-${VERSION}.cdx.json`,
+      `holdpoint-${VERSION}.tgz`,
+      `holdpoint-contracts-${VERSION}.tgz`,
+      `holdpoint-sdk-${VERSION}.tgz`,
+      'release-notes.md',
+    ]);
+    await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: dist });
+    const bill = readFileSync(join(dist, `holdpoint-${VERSION}.cdx.json`), 'utf8');
+    const { bomFormat, components } = Bill.parse(JSON.parse(bill));
+    expect(bomFormat).toBe('CycloneDX');
+    expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['holdpoint', 'pg', 'zod']));
+    expect(said).toMatch(new RegExp(`^would tag [0-9a-f]+ as v${VERSION.replaceAll('.', '\\.')}$`, 'm'));
+    const { stdout: tags } = await run('git', ['tag', '--list', `v${VERSION}`], { cwd: root });
+    expect(said.includes('the tag')).toBe(tags !== '');
   });
+
+  test.each(['holdpoint', '@holdpoint/sdk', '@holdpoint/contracts'])(
+    'the package %s is complete: entries with types, source maps, licence, engines and provenance',
+    (name) => {
+      const home = join(folder, 'node_modules', name);
+      const text = readFileSync(join(home, 'package.json'), 'utf8');
+      const { exports, ...manifest } = Published.parse(JSON.parse(text));
+      expect(text).not.toContain('workspace:');
+      expect(manifest).toEqual({
+        version: VERSION,
+        license: 'Apache-2.0',
+        engines: { node: '>=22.18' },
+        files: ['dist'],
+        publishConfig: { access: 'public', provenance: true },
+        repository: {
+          type: 'git',
+          url: 'git+https://git.example/mine/holdpoint.git',
+          directory: expect.any(String) as string,
+        },
+      });
+      const entries = Object.values(exports).flatMap((entry) =>
+        typeof entry === 'string' ? entry : [entry.types, entry.default],
+      );
+      expect(['LICENSE', 'README.md', ...entries].filter((path) => !existsSync(join(home, path)))).toEqual(
+        [],
+      );
+      // Files that only join others have no source.
+      const programs = globSync('dist/**/*.js', {
+        cwd: home,
+        exclude: (path) => path === 'dist/packages/console',
+      })
+        .filter((path) => /\bfunction\b|=>/.test(readFileSync(join(home, path), 'utf8')))
+        .filter((path) => !/\/run\/rolldown-runtime-/.test(path));
+      expect(programs.length).toBeGreaterThan(0);
+      expect(programs.filter((path) => !existsSync(join(home, `${path}.map`)))).toEqual([]);
+    },
+  );
+
+  test.each(
+    [
+      { release: OLDEST_TYPESCRIPT, compiler: () => installed('tsc') },
+      { release: 'of this repository', compiler: () => join(root, 'node_modules', '.bin', 'tsc') },
+    ].flatMap((each) => ['node16', 'bundler'].map((resolution) => ({ ...each, resolution }))),
+  )(
+    'the first program type-checks with TypeScript $release, $resolution',
+    async ({ compiler, resolution }) => {
+      const strict = [
+        '--strict',
+        '--noEmit',
+        '--skipLibCheck',
+        'false',
+        '--target',
+        'es2023',
+        '--types',
+        'node',
+      ];
+      const modules = [
+        '--module',
+        resolution === 'bundler' ? 'esnext' : resolution,
+        '--moduleResolution',
+        resolution,
+      ];
+      const files = ['greet-in-memory.ts', 'worker.ts', 'start.ts', 'refund.ts'];
+      const args = [...strict, ...modules, '--allowImportingTsExtensions', ...files];
+      const { stdout } = await run(compiler(), args, { cwd: folder }).catch(
+        ({ stdout: problems }: { readonly stdout: string }) => ({ stdout: problems }),
+      );
+      expect(stdout).toBe('');
+    },
+  );
 
   test.each([
     ['the oldest Node.js', () => installed('node')],
@@ -206,6 +330,9 @@ describe('packages in a folder of a new user', () => {
       });
       expect(stdout).toMatch(/service orchestrator .* on Node\.js 22\./);
       expect(stdout).toMatch(/ 0 errors$/m);
+      expect(memoryOf(dev.pid ?? 0)).toSatisfy(
+        (bytes?: number) => bytes === undefined || (bytes > 100 * MIB && bytes < DEV_MEMORY_MAX),
+      );
       const page = /console +(\S+)/.exec(printed)?.[1] ?? '';
       expect(await (await fetch(page)).text()).toContain('<title>');
       await runInitProgram(env);

@@ -60,6 +60,14 @@ const SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
 };
 
+/** Less shared memory and fewer processes: the one that reads a page also waits for it, and there is no logical replication. */
+export const SMALL_POSTGRES: Readonly<Record<string, string>> = {
+  shared_buffers: '32MB',
+  max_connections: '50',
+  io_method: 'sync',
+  max_logical_replication_workers: '0',
+};
+
 const INITDB_WITHIN_MS = 120_000;
 /** It may have to replay what a kill left in its log. */
 const READY_WITHIN_MS = 60_000;
