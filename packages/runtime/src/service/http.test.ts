@@ -72,16 +72,19 @@ test.each(['/', '/healthz/x', '/..', '/metrics.json'])('%s is not found', async 
   expect((await (await serve())(path)).status).toBe(404);
 });
 
-test('a port in use is an error', async () => {
+test.each([
+  ['HOLDPOINT_HTTP_PORT', (port: number) => ({ port })],
+  ['HOLDPOINT_METRICS_PORT', (metricsPort: number) => ({ port: 0, metricsPort })],
+])('a port of %s in use is refused with the name of the setting', async (setting, listening) => {
   const holder = createServer();
   const port = await new Promise<number>((resolve) => {
     holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
   });
   await expect(
-    serveHttp({ host: '127.0.0.1', port }, [], createMeter('test').exposition),
-  ).rejects.toMatchObject({
-    code: 'EADDRINUSE',
-  });
+    serveHttp({ host: '127.0.0.1', ...listening(port) }, [], createMeter('test').exposition),
+  ).rejects.toThrow(
+    `${setting}: cannot listen on 127.0.0.1:${String(port)} (EADDRINUSE): end the program that has this port, or set another`,
+  );
   await new Promise((resolve) => holder.close(resolve));
 });
 

@@ -32,6 +32,7 @@ export const serveHttp = async (
   checks: readonly Check[],
   figures: Exposition,
   web?: Web,
+  setting = 'HOLDPOINT_HTTP_PORT',
 ): Promise<HttpServer> => {
   const server = createServer((request, response) => {
     const send = (status: number, body: string, type = 'application/json'): void => {
@@ -61,11 +62,23 @@ export const serveHttp = async (
   server.headersTimeout = 5_000;
   server.requestTimeout = 10_000;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const place = `${host}:${String(port)} (${cause.code ?? cause.message})`;
+      reject(
+        new Error(
+          `${setting}: cannot listen on ${place}: end the program that has this port, or set another`,
+          {
+            cause,
+          },
+        ),
+      );
+    });
     server.listen(port, host, resolve);
   });
   const apart =
-    metricsPort === undefined ? undefined : await serveHttp({ host, port: metricsPort }, checks, figures);
+    metricsPort === undefined
+      ? undefined
+      : await serveHttp({ host, port: metricsPort }, checks, figures, undefined, 'HOLDPOINT_METRICS_PORT');
   return {
     port: (server.address() as AddressInfo).port,
     ...(apart !== undefined && { metricsPort: apart.port }),
