@@ -20,11 +20,15 @@ test('the image runs the same Node.js release line as a local start', async () =
   expect(only(await text('infra/docker/Dockerfile'), /^ARG BASE=node:(?<it>\d+)-bookworm-slim$/m)).toBe(line);
 });
 
-test('the last stage runs nothing and does not run as root, so that every build gives the same files', async () => {
-  const last = (await text('infra/docker/Dockerfile')).split(/^FROM /m).at(-1) ?? '';
-  expect(last).toMatch(/^base AS holdpoint$/m);
-  expect(last).toMatch(/^USER 1000:1000$/m);
-  expect(last).not.toMatch(/^RUN /m);
+test('the last stages run nothing and do not run as root, so that every build gives the same files', async () => {
+  const [core = '', last = ''] = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(-2);
+  expect(core).toMatch(/^base AS core$/m);
+  expect(core).toMatch(/^USER 1000:1000$/m);
+  expect(last).toMatch(/^core AS holdpoint$/m);
+  for (const stage of [core, last]) {
+    expect(stage).not.toMatch(/^RUN /m);
+    expect(stage).not.toMatch(/^USER (?!1000:1000$)/m);
+  }
 });
 
 test('the image contains the console page, and nothing of its bundler', async () => {

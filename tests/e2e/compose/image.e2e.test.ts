@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -18,10 +18,13 @@ const run = promisify(execFile);
 const BASE = 'node:24-bookworm-slim';
 const ABOVE_BASE_MAX_BYTES = 150_000_000;
 const NAME = `holdpoint-test-${String(process.pid)}`;
-const [first, second] = [`${NAME}:first`, `${NAME}:second`];
+const [first, second, core] = [`${NAME}:first`, `${NAME}:second`, `${NAME}:core`];
 
-const build = (image: string, ...more: readonly string[]) =>
-  docker(['compose', '-f', MANIFEST, 'build', ...more, 'prepare'], {
+const build = (
+  image: string,
+  { more = [], files = [] }: { readonly more?: readonly string[]; readonly files?: readonly string[] } = {},
+) =>
+  docker(['compose', ...[MANIFEST, ...files].flatMap((file) => ['-f', file]), 'build', ...more, 'prepare'], {
     env: { ...process.env, HOLDPOINT_IMAGE: image, HOLDPOINT_VERSION: '1.2.3', HOLDPOINT_REVISION: 'abc' },
     timeoutMs: BUILD_WITHIN_MS,
   });
@@ -82,13 +85,13 @@ const start = async (
 
 describe.skipIf(obstacle !== undefined)('the image', () => {
   beforeAll(() => build(first), BUILD_WITHIN_MS);
-  afterAll(() => docker(['image', 'rm', '--force', first, second]), 120_000);
+  afterAll(() => docker(['image', 'rm', '--force', first, second, core]), 120_000);
 
   // By their entries: with graph drivers, the order in which an engine lists them depends on which layers it knows.
   test(
     'two builds without a cache have the same files in each layer, with equal times',
     async () => {
-      await build(second, '--no-cache');
+      await build(second, { more: ['--no-cache'] });
       const read = (image: string) =>
         withLayers(image, async (layers) => layers.map((layer) => entriesOf(readFileSync(layer))));
       const [ours, theirs] = [await read(first), await read(second)];
@@ -139,6 +142,24 @@ describe.skipIf(obstacle !== undefined)('the image', () => {
     });
     const names = Bill.parse(JSON.parse(output)).components.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['pg', 'zod', '@nats-io/transport-node']));
+  });
+
+  test('the target core has no Git, and runs the services', { timeout: BUILD_WITHIN_MS }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-core-'));
+    try {
+      const override = join(folder, 'core.yaml');
+      writeFileSync(override, 'services: { prepare: { build: { target: core } } }\n');
+      await build(core, { files: [override] });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const found = 'for tool in git tini node; do command -v $tool; done; exit 0';
+    const { output } = await start('--entrypoint', 'sh', core, '-c', found);
+    expect(output.trim().split('\n')).toEqual(['/usr/bin/tini', '/usr/local/bin/node']);
+    expect(await start(core, 'serve', 'approvals')).toMatchObject({
+      code: 78,
+      output: expect.stringContaining('HOLDPOINT_NATS_URL') as string,
+    });
   });
 
   test('wrong arguments and missing settings end with one line that names them', async () => {
