@@ -253,6 +253,9 @@ test('nothing was applied twice, and nothing without an approval', async () => {
     if (!(Date.parse(at) >= (approvedAt.get(key ?? '') ?? Infinity))) ungated += 1;
   }
   const doubled = [...seen.values()].filter((times) => times > 1).length;
+  // A repeat may be under way.
+  for (const [held, wanted] of expected)
+    await untilTrue(`${held.key} has ended`, async () => wanted.includes(await seenOf(held)));
   const seenNow = await Promise.all(
     [...expected].map(async ([held, wanted]) => ({ held, wanted, now: await seenOf(held) })),
   );

@@ -15,6 +15,8 @@ target = os.environ["CLAIMANT_TARGET"]
 gone = threading.Condition()
 is_halting = False
 rounds = 0
+#: A repeat goes on.
+once: set[str] = set()
 
 
 def say(text: str) -> None:
@@ -24,8 +26,9 @@ def say(text: str) -> None:
 
 def halt_at(point: str, wanted: str, key: str) -> None:
     with gone:
-        if not is_halting or point != wanted:
+        if not is_halting or point != wanted or key in once:
             return
+        once.add(key)
         present = rounds
         say(f"halted {key}")
         gone.wait_for(lambda: rounds > present)

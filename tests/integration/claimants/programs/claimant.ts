@@ -30,8 +30,11 @@ input.on('line', (line) => {
 });
 const isLeft = once(input, 'close');
 
+/** A repeat goes on. */
+const once = new Set<string>();
 const halt = async (point: Args['halt'], { key, halt: wanted }: Args): Promise<void> => {
-  if (!isHalting || point !== wanted) return;
+  if (!isHalting || point !== wanted || once.has(key)) return;
+  once.add(key);
   process.stdout.write(`halted ${key}\n`);
   await gone;
 };
