@@ -31,10 +31,10 @@ input.on('line', (line) => {
 const isLeft = once(input, 'close');
 
 /** A repeat goes on. */
-const once = new Set<string>();
+const halted = new Set<string>();
 const halt = async (point: Args['halt'], { key, halt: wanted }: Args): Promise<void> => {
-  if (!isHalting || point !== wanted || once.has(key)) return;
-  once.add(key);
+  if (!isHalting || point !== wanted || halted.has(key)) return;
+  halted.add(key);
   process.stdout.write(`halted ${key}\n`);
   await gone;
 };
