@@ -4,9 +4,9 @@ import { AlreadyRunning } from './foundation.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
 const OUTPUT = [process.stdout, process.stderr] as const;
-/** Ctrl-C also ends the reader of a pipe: the output is lost, and the stack still stops. */
+/** Ctrl-C also ends the reader of a pipe, and a terminal may close: the output is lost, and the stack still stops. */
 const unread = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -40,9 +40,9 @@ export const main = async (host?: Host): Promise<void> => {
   /** `npm run holdpoint` changes to the clone; use the directory of the user instead. */
   const directory = script === 'holdpoint' && before ? before : process.cwd();
   const settings = config || (home ? join(home, '.config') : undefined);
-  // The reader of the output may stop early, as `head` does.
+  // The reader of the output may stop early, as `head` does, and a terminal may close.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
     process.exit(0);
   });
   process.exitCode = await runProgram(process.argv.slice(2), {
