@@ -146,7 +146,11 @@ describe('effects over HTTP', () => {
   const hold = (key: string, args: object = { charge: 'ch_1', cents: 500 }) =>
     post('/effects', { capability: 'refund', key, args });
   const approve = async (held: HeldEffect): Promise<void> => {
-    const { body } = await call(`/approvals/${String(held.approval)}`);
+    // Its task names a request before approvals has it.
+    const { body } = await until('the request can be read', async () => {
+      const read = await call(`/approvals/${String(held.approval)}`);
+      return read.status === 200 ? read : undefined;
+    });
     const decision = { decision: 'approve', digest: body['digest'], comment: 'as agreed' };
     const decided = await post(`/approvals/${String(held.approval)}/decisions`, decision, {
       token: 'hpt_grace',
