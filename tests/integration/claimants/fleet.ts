@@ -110,7 +110,7 @@ export const createFleet = async (
       CLAIMANT_SEAT: seat,
       CLAIMANT_CREDENTIALS: credentialsDir,
       ...(carriage === 'NATS' && {
-        CLAIMANT_NATS_URL: `nats://${nats.hostname}:${String(port)}`,
+        CLAIMANT_NATS_URL: `nats://${number === 1 ? proxy.host : nats.hostname}:${String(port)}`,
         CLAIMANT_NATS_SEED: layout(credentialsDir).natsSeed('worker'),
       }),
     };
