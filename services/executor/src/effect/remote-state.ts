@@ -39,7 +39,7 @@ export const givenAgain = (
   if (state.status !== 'started' || state.remote === undefined) return state;
   const { given, statement } = state.remote;
   const held = { ...remote, given: given + 1, ...(statement !== undefined && { statement }) };
-  return { ...state, entry: { ...entry, journal }, remote: held };
+  return { ...state, entry: { ...entry, journal, holder: remote }, remote: held };
 };
 
 const withEnd = (entry: Entry, epoch: number, ended: RemoteStart['ended']): Entry => {

@@ -218,6 +218,15 @@ describe('the end of a run', () => {
 });
 
 describe('a repeated claim', () => {
+  test('its lease is the one that an effect in doubt shows', () => {
+    const it = story(remote('opaque'));
+    it.run(seatOf());
+    it.claim(seatOf({ leaseMs: 60_000 }));
+    expect(effectView(it.state())?.remote?.leaseMs).toBe(60_000);
+    it.expire();
+    expect(effectView(it.state())).toMatchObject({ state: 'in_doubt', remote: { leaseMs: 60_000 } });
+  });
+
   test('it gets the same order under the same epoch, and a new lease', () => {
     const it = story();
     it.run(seatOf());

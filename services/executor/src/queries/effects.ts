@@ -1,5 +1,4 @@
 import { EffectView } from '@holdpoint/contracts/effect/views';
-import type { RemoteHolder } from '@holdpoint/contracts/effect/remote';
 import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { Pool } from 'pg';
@@ -24,20 +23,13 @@ const reasonOf = (state: EffectState): string | undefined => {
   }
 };
 
-const holderOf = (state: EffectState): RemoteHolder | undefined => {
-  if (state.status !== 'started' || state.remote === undefined) return entryIn(state)?.holder;
-  const { given: _, statement: __, ...holder } = state.remote;
-  return holder;
-};
-
 /** The view of an effect; undefined before the first order. */
 export const effectView = (state: EffectState): EffectView | undefined => {
   const entry = entryIn(state);
   if (entry === undefined) return undefined;
-  const { order, epoch, starts, prevented = [], answered } = entry;
+  const { order, epoch, starts, prevented = [], answered, holder } = entry;
   const { task, node, idempotencyKey, uses, target, effectClass } = order.effect;
   const reason = reasonOf(state);
-  const holder = holderOf(state);
   return {
     id: order.id,
     task,
