@@ -19,7 +19,7 @@ import { loadFailures, measureClasses } from './failure-classes.ts';
 import { percentiles, round } from './report/percentiles.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
-import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
+import { cpuSeconds, findProcess, memoryOf } from '../kit/processes.ts';
 import { measurePrograms } from './programs.ts';
 import { readProfiles } from './report/profile.ts';
 import { measureRemote } from './remote.ts';

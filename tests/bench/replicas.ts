@@ -9,7 +9,7 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { percentiles, round } from './report/percentiles.ts';
 import type { Load } from './load.ts';
-import { cpuSeconds } from './processes.ts';
+import { cpuSeconds } from '../kit/processes.ts';
 
 export type Replica = { readonly service: ServiceName; readonly pid: () => number };
 
@@ -44,7 +44,6 @@ export const startReplicas = async (
   return Promise.all(more);
 };
 
-/** A database role has connections for two replicas. */
 type Cost = { readonly walBytes: number; readonly commits: number; readonly connections: number };
 
 const costSoFar = ({ postgres }: RunningStack): Promise<Cost> =>

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
-import { cpuSeconds, memoryOf, shareOf } from './processes.ts';
+import { cpuSeconds, memoryOf, shareOf } from '../kit/processes.ts';
 import { round } from './report/percentiles.ts';
 
 /** What the start leaves to be done has ended by then. */

@@ -19,6 +19,7 @@ import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startStack, type Stack } from '../conformance/support/stack.ts';
+import { shareOfTree } from '../kit/processes.ts';
 import { type Registry, startRegistry } from '../kit/registry.ts';
 import { Hopeless, until } from '../kit/until.ts';
 import { decideFirstProgram, decideNext } from '../kit/tasks/first-program.ts';
@@ -125,37 +126,6 @@ const holdpoint = async (...args: readonly string[]): Promise<string> => {
     },
   });
   return stdout;
-};
-
-const readProc = (pid: number, name: string): string => {
-  try {
-    return readFileSync(`/proc/${String(pid)}/${name}`, 'utf8');
-  } catch {
-    return ''; // it has ended
-  }
-};
-
-/**
- * The memory of a process and of all that it started: a page that several processes share counts once. Undefined where the
- * system does not tell.
- */
-const memoryOf = (ancestor: number): number | undefined => {
-  if (process.platform !== 'linux') return undefined;
-  const parents = new Map(
-    readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(
-        (name) => [Number(name), Number(/\) \S (\d+)/.exec(readProc(Number(name), 'stat'))?.[1])] as const,
-      ),
-  );
-  const isBelow = (pid: number): boolean =>
-    pid === ancestor || (parents.has(pid) && isBelow(parents.get(pid) ?? 0));
-  return [...parents.keys()]
-    .filter(isBelow)
-    .reduce(
-      (sum, pid) => sum + 1_024 * Number(/^Pss: +(\d+)/m.exec(readProc(pid, 'smaps_rollup'))?.[1] ?? 0),
-      0,
-    );
 };
 
 /** The program that `holdpoint init` leaves, against the start in this folder. */
@@ -330,8 +300,9 @@ describe('packages in a folder of a new user', () => {
       });
       expect(stdout).toMatch(/service orchestrator .* on Node\.js 22\./);
       expect(stdout).toMatch(/ 0 errors$/m);
-      expect(memoryOf(dev.pid ?? 0)).toSatisfy(
-        (bytes?: number) => bytes === undefined || (bytes > 100 * MIB && bytes < DEV_MEMORY_MAX),
+      const bytes = process.platform === 'linux' ? await shareOfTree(dev.pid ?? 0) : undefined;
+      expect(bytes).toSatisfy(
+        (taken?: number) => taken === undefined || (taken > 100 * MIB && taken < DEV_MEMORY_MAX),
       );
       const page = /console +(\S+)/.exec(printed)?.[1] ?? '';
       expect(await (await fetch(page)).text()).toContain('<title>');

@@ -31,18 +31,24 @@ const statOf = async (pid: number): Promise<Stat | undefined> => {
   return { pid, parent: fields[1] ?? 0, seconds: (utime + stime + cutime + cstime) / TICKS };
 };
 
+const readStats = async (): Promise<readonly Stat[]> =>
+  (await Promise.all((await allPids()).map(statOf))).filter((stat) => stat !== undefined);
+
+/** A process and its descendants. */
+const treeOf = (stats: readonly Stat[], root: number): readonly Stat[] =>
+  stats.flatMap((stat) => {
+    if (stat.pid === root) return [stat];
+    return stat.parent === root ? treeOf(stats, stat.pid) : [];
+  });
+
 /** CPU seconds of each named process and its descendants, including ended ones. Linux only. */
 export const cpuSeconds = async (
   named: Readonly<Record<string, number>>,
 ): Promise<Readonly<Record<string, number>>> => {
-  const stats = (await Promise.all((await allPids()).map(statOf))).filter((stat) => stat !== undefined);
-  const treeOf = (pid: number): number =>
-    stats.reduce(
-      (sum, stat) =>
-        stat.pid === pid ? sum + stat.seconds : stat.parent === pid ? sum + treeOf(stat.pid) : sum,
-      0,
-    );
-  return Object.fromEntries(Object.entries(named).map(([name, pid]) => [name, treeOf(pid)]));
+  const stats = await readStats();
+  const secondsOf = (pid: number): number =>
+    treeOf(stats, pid).reduce((sum, { seconds }) => sum + seconds, 0);
+  return Object.fromEntries(Object.entries(named).map(([name, pid]) => [name, secondsOf(pid)]));
 };
 
 /** Resident memory in bytes: now and at its peak. Linux only. */
@@ -57,4 +63,12 @@ export const memoryOf = async (pid: number): Promise<{ readonly now: number; rea
 export const shareOf = async (pid: number): Promise<number> => {
   const text = await readFile(`/proc/${String(pid)}/smaps_rollup`, 'utf8');
   return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? Number.NaN) * 1_024;
+};
+
+/** The memory of a process and of its descendants, as {@link shareOf} counts it. */
+export const shareOfTree = async (root: number): Promise<number> => {
+  const tree = treeOf(await readStats(), root);
+  // A descendant may have ended since.
+  const shares = await Promise.all(tree.map(({ pid }) => shareOf(pid).catch(() => 0)));
+  return shares.reduce((sum, each) => sum + each, 0);
 };

@@ -5,8 +5,8 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { defineFault, processesWith } from './fault.ts';
 
 /** The services of each new process. All three are in them, so that no service is left without an owner. */
-const GROUPINGS: readonly (readonly (readonly ServiceName[])[])[] = [
-  [CORE_SERVICES],
+const GROUPINGS: (typeof CORE_SERVICES)[number][][][] = [
+  [[...CORE_SERVICES]],
   [['orchestrator', 'approvals'], ['recovery']],
   [['orchestrator', 'recovery'], ['approvals']],
   CORE_SERVICES.map((service) => [service]),
@@ -32,7 +32,7 @@ export const changeForm = defineFault({
     forMs: z.int().min(1),
   }),
   draw: (random) => ({
-    groups: random.pick(GROUPINGS).map((group) => [...group]) as (typeof CORE_SERVICES)[number][][],
+    groups: random.pick(GROUPINGS),
     how: random.pick(['stop', 'freeze'] as const),
     forMs: random.int(2_000, 10_000),
   }),
