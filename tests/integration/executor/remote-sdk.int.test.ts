@@ -267,19 +267,22 @@ describe('a capability that is withdrawn', () => {
     onTestFinished(() => claimant.stop());
   };
 
-  test.each(['before', 'after'])('%s the approval, it keeps what people approve', async (when) => {
-    const name = `withdrawn_${when}`;
-    const { refund, held, runs } = await hold(name);
-    if (when === 'before') await withdraw(name);
-    await decide(held.id, 'approve');
-    if (when === 'after') await withdraw(name);
-    await expect(refund.hold(http, { charge: 'ch_2', cents: 1 })).rejects.toMatchObject({
-      code: 'APPROVALS_CAPABILITY_WITHDRAWN',
-    });
-    carryOut(refund);
-    expect(await held.wait({ withinMs: 60_000 })).toEqual({ refund: 're_ch_1' });
-    expect(runs()).toBe(1);
-  });
+  test.each(['before', 'after'])(
+    '%s the approval: effects that were held earlier still run',
+    async (when) => {
+      const name = `withdrawn_${when}`;
+      const { refund, held, runs } = await hold(name);
+      if (when === 'before') await withdraw(name);
+      await decide(held.id, 'approve');
+      if (when === 'after') await withdraw(name);
+      await expect(refund.hold(http, { charge: 'ch_2', cents: 1 })).rejects.toMatchObject({
+        code: 'APPROVALS_CAPABILITY_WITHDRAWN',
+      });
+      carryOut(refund);
+      expect(await held.wait({ withinMs: 60_000 })).toEqual({ refund: 're_ch_1' });
+      expect(runs()).toBe(1);
+    },
+  );
 });
 
 test('over NATS, a worker claims what an operator holds', async () => {

@@ -38,7 +38,7 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
   const { repository } = knownArgs(effect.uses, effect.args);
   return (
     <>
-      <Section title={questionOf(approval) === 'in_doubt' ? 'What may have happened' : 'What will happen'}>
+      <Section title={questionOf(approval) === 'in_doubt' ? 'Effect in doubt' : 'What will happen'}>
         <Facts
           rows={[
             [

@@ -80,7 +80,7 @@ export type Answer = z.infer<typeof Answer>;
 export const Choice = z.enum([...Verb.options, ...Answer.options, 'respond']);
 export type Choice = z.infer<typeof Choice>;
 
-/** A decision. The decider is never part of it: the credentials of the call name them. */
+/** A decision. The credentials of the call name the decider, so no field does. */
 export const DecideApproval = z.object({
   id: ApprovalId,
   decision: Choice,

@@ -106,7 +106,7 @@ describe('a stop', () => {
     await once(socket, 'connect');
     const heard = once(socket, 'close');
     socket.resume().write(said);
-    // An answer to somebody else says that the server has seen this one.
+    // An answer to a later connection shows that the server has accepted this one.
     await (await fetch(`http://127.0.0.1:${String(server.port)}/healthz`)).text();
     await server.stop();
     await heard;

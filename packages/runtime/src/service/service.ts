@@ -147,7 +147,7 @@ export type RunningPart = {
   readonly quiet: () => Promise<void>;
   /** Ends the work under way. Its results are still recorded. */
   readonly finish: () => Promise<void>;
-  /** Publishes what is left, and ends the connections. */
+  /** Publishes the remaining rows of the outbox, and closes the connections. */
   readonly close: () => Promise<void>;
 };
 
@@ -161,6 +161,7 @@ const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
 /** Below the time in which a standby takes over from a frozen owner. */
 const OWNER_PULL_MS = 1_500;
+
 /** A command that is announced, and so is not in the outbox, has a seal of its own. */
 const sealedAlone =
   (seals: Seals) =>
@@ -367,7 +368,7 @@ export const defineService = <
       begin: async () => {
         keeper ??= await startKeeper?.();
         engine.lookAnew();
-        // An earlier process has left these rows. What another replica of an executor publishes too, the bus takes once.
+        // An earlier process left these rows. The bus drops duplicates, which another replica of an executor may publish.
         await engine.sweep(0).catch((error: unknown) => log.warn(errorFields(error), 'the outbox waits'));
         sources = intakes.map(({ inbound, take }) =>
           startSource(connection, inbound.consumer, take, log, owner.fence && OWNER_PULL_MS),

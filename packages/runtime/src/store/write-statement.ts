@@ -21,7 +21,7 @@ export type WritePart =
 
 type Next = () => string;
 
-/** What a part does, and what has to hold afterwards. */
+/** The change of a part, and the condition that must hold afterwards. */
 type Step = { readonly change?: string; readonly demand?: string };
 
 /** BEGIN comes in the same packet: had it failed, each statement would commit by itself, and the two times would be equal. */
@@ -92,8 +92,8 @@ const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (ne
 });
 
 /**
- * All writes of a batch in one statement, which returns the id of its outbox row and the clock. It has only the parts that the
- * batch has: the server prepares each table of a statement anew in each run, also when no row changes.
+ * All writes of a batch in one statement, which returns the id of its outbox row and the clock. It leaves out parts that the batch
+ * lacks: the server prepares each table of a statement for each run, even if no row changes.
  */
 export const createWriteStatement = (
   at: string,
