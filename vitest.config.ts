@@ -1,5 +1,7 @@
+import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { ADAPTERS, PROOF, QUICK, SUFFIXED } from './infra/levels.ts';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { ADAPTERS, inOrder, PROOF, QUICK, SUFFIXED } from './infra/levels.ts';
 
 const NEVER = ['**/node_modules/**', '**/.holdpoint/**'];
 /** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
@@ -11,11 +13,24 @@ const real = {
   maxConcurrency: 8,
 };
 
+/** One group: tests that wait for leases, resends and downloads leave the cores to those that compute. */
+const rest = { maxWorkers: 3, sequence: { groupOrder: 3 } };
+
+/** Without a record of earlier runs, the test runner would start the largest files first. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const pathOf = ({ moduleId }: TestSpecification): string => relative(this.ctx.config.root, moduleId);
+    return inOrder(sorted, pathOf);
+  }
+}
+
 // oxlint-disable-next-line import/no-default-export -- the test runner asks for it
 export default defineConfig({
   test: {
     // A small machine has two cores.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -58,19 +73,11 @@ export default defineConfig({
           include: ['tests/**/*.long.test.ts'],
           exclude: NEVER,
           testTimeout: 1_200_000,
-          sequence: { groupOrder: 3 },
+          ...rest,
         },
       },
       {
-        test: {
-          ...real,
-          name: 'int',
-          include: ['**/*.int.test.ts'],
-          exclude: [...NEVER, ...QUICK],
-          // Most of these tests wait for leases and resends: more workers than cores.
-          maxWorkers: 3,
-          sequence: { groupOrder: 4 },
-        },
+        test: { ...real, name: 'int', include: ['**/*.int.test.ts'], exclude: [...NEVER, ...QUICK], ...rest },
       },
       {
         test: {
@@ -78,7 +85,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
           exclude: NEVER,
-          sequence: { groupOrder: 5 },
+          ...rest,
         },
       },
     ],

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { projectOf } from './levels.ts';
+import { inOrder, LONGEST, projectOf, REST } from './levels.ts';
+import { root } from './local/folders.ts';
 
 test.each([
   ['services/approvals/src/approval/evolve.test.ts', 'unit'],
@@ -12,4 +15,17 @@ test.each([
   ['tests/conformance/control.e2e.test.ts', 'e2e'],
 ] as const)('%s belongs to the project %s', (file, project) => {
   expect(projectOf(file)).toBe(project);
+});
+
+test('the longest files of the rest start first, and each of them exists', () => {
+  const [longest = '', ...others] = LONGEST;
+  const files = ['tests/e2e/b.e2e.test.ts', 'tests/z.test.ts', longest, 'tests/integration/x/a.int.test.ts'];
+  expect(inOrder(files, (file) => file)).toEqual([
+    'tests/z.test.ts',
+    longest,
+    'tests/integration/x/a.int.test.ts',
+    'tests/e2e/b.e2e.test.ts',
+  ]);
+  expect([longest, ...others].filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  expect(LONGEST.filter((file) => !REST.includes(projectOf(file)))).toEqual([]);
 });

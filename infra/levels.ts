@@ -1,4 +1,4 @@
-import { matchesGlob } from 'node:path';
+import { basename, matchesGlob } from 'node:path';
 
 /** Files, git repositories, sockets and processes of the machine: each test file has a process of its own. */
 export const ADAPTERS: readonly string[] = [
@@ -81,4 +81,43 @@ export const projectOf = (file: string): Project => {
   const isIn = (globs: readonly string[]): boolean => globs.some((glob) => matchesGlob(file, glob));
   if (isIn(ADAPTERS)) return 'adapters';
   return isIn(PROOF) ? 'proof' : 'unit';
+};
+
+/** The test files of `npm run test:all -- --rest` that take minutes, in the order of their start: none may be the last. */
+export const LONGEST: readonly string[] = [
+  'tests/e2e/torture.e2e.test.ts',
+  'tests/crash-points/crash-points.long.test.ts',
+  'tests/e2e/compose/compose.e2e.test.ts',
+  'tests/e2e/stages/stages-killed.e2e.test.ts',
+  'tests/simulation/simulation.long.test.ts',
+  'tests/integration/claimants/claimants.int.test.ts',
+  'tests/e2e/packages.e2e.test.ts',
+  'tests/integration/executor/executor-outages.int.test.ts',
+  'tests/integration/executor/executor-frozen.int.test.ts',
+  'tests/integration/executor/executor-killed.int.test.ts',
+  'tests/integration/runtime/crash-points.int.test.ts',
+  'tests/integration/bus/forgetful-bus.int.test.ts',
+  'tests/e2e/compose/image.e2e.test.ts',
+  'tests/integration/executor/executor-neighbours.int.test.ts',
+  'tests/crash-points/python.long.test.ts',
+  'tests/e2e/last-release.e2e.test.ts',
+  'tests/e2e/bench.e2e.test.ts',
+  'tests/e2e/python/python.e2e.test.ts',
+];
+
+/**
+ * The longest files first. The other files of the rest by their names: tests that wait then run beside tests that compute.
+ * All others keep their order.
+ */
+export const inOrder = <T>(files: readonly T[], pathOf: (file: T) => string): T[] => {
+  const isOfRest = (file: T): boolean => REST.includes(projectOf(pathOf(file)));
+  const rank = (file: T): number => {
+    const at = LONGEST.indexOf(pathOf(file));
+    return at === -1 ? LONGEST.length : at;
+  };
+  const rest = files.filter(isOfRest);
+  const byName = rest.toSorted(
+    (a, b) => rank(a) - rank(b) || basename(pathOf(a)).localeCompare(basename(pathOf(b))),
+  );
+  return [...files.filter((file) => !isOfRest(file)), ...byName];
 };

@@ -48,6 +48,10 @@ const PROVE: readonly Program[] = [
     env: { HOLDPOINT_FUZZ_SEED: FRESH, HOLDPOINT_FUZZ_RUNS: '20' },
   },
   {
+    ...node('crash points', VITEST, 'run', '--project', 'long', 'tests/crash-points/crash-points'),
+    env: { HOLDPOINT_CRASH_TIMES: '3' },
+  },
+  {
     ...node('crash points in Python', VITEST, 'run', '--project', 'long', 'tests/crash-points/python'),
     env: { HOLDPOINT_CRASH_TIMES: '10' },
   },

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { currentRun } from '../kit/stack/run.ts';
 
-/** Fifty seconds of load, and the time to start, drain and clean up. */
+/** Thirty seconds of load, and the time to start, drain and clean up. */
 const WITHIN_MS = 420_000;
 const TABLES = ['heads', 'events', 'timers', 'outbox'];
 
@@ -38,7 +38,7 @@ test('steady load with faults leaves nothing behind', { timeout: WITHIN_MS }, as
   const { folder } = currentRun();
   const file = join(folder, 'soak-report.json');
   const main = join(root, 'tests', 'torture', 'soak', 'main.ts');
-  const load = ['--duration', '50s', '--rate', '8', '--fault-every', '12s', '--seed', 'short'];
+  const load = ['--duration', '30s', '--rate', '8', '--fault-every', '8s', '--seed', 'short'];
   // These checks end soon after the load; slower ones need a longer run.
   const faults = ['--faults', 'kill-service,stop-service,postgres,delay,lost-answer'];
   const rest = ['--every', '5s', '--settle', '180s', '--data', join(folder, 'soak'), '--report', file];
@@ -53,7 +53,7 @@ test('steady load with faults leaves nothing behind', { timeout: WITHIN_MS }, as
   expect(exit.code === 0 || exit.code === 1, log).toBe(true);
 
   const report = Report.parse(JSON.parse(await readFile(file, 'utf8')));
-  expect(report.tasks).toBeGreaterThan(350);
+  expect(report.tasks).toBeGreaterThan(200);
   expect(report.effects).toBeGreaterThan(0);
   expect(Object.keys(report.faults)).not.toEqual([]);
   expect(report.notCarriedThrough).toEqual([]);
