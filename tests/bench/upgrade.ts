@@ -1,5 +1,5 @@
-// `node tests/bench/upgrade.ts [tasks]`: the time that the migrations of this release take on a database of 0.2.0 with
-// that many ended tasks, by default a million. Stops its own PostgreSQL server and removes its files.
+// `node tests/bench/upgrade.ts [tasks]`: the time that the migrations after the first one take on a database with that many
+// ended tasks, by default a million. Stops its own PostgreSQL server and removes its files.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
