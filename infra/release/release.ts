@@ -32,13 +32,27 @@ const outputOf = (command: string, args: readonly string[], cwd: string = root):
   throw new Problem(`${command} ${args[0] ?? ''} failed: ${line.trim()}`);
 };
 
+const checkTag = (tag: string, clone: string): void => {
+  if (outputOf('git', ['tag', '--list', tag], clone).trim() !== '')
+    throw new Problem(`the tag ${tag} exists: raise the version, or delete the tag`);
+};
+
 /** Throws unless the tree is what the tag would name. */
-const checkTree = (tag: string): void => {
-  const changed = outputOf('git', ['status', '--porcelain']).split('\n').filter(Boolean);
+export const checkTree = (tag: string, clone: string = root): void => {
+  const changed = outputOf('git', ['status', '--porcelain'], clone).split('\n').filter(Boolean);
   if (changed.length > 0)
     throw new Problem(`${String(changed.length)} files differ from the last commit: commit them first`);
-  if (outputOf('git', ['tag', '--list', tag]).trim() !== '')
-    throw new Problem(`the tag ${tag} exists: raise the version, or delete the tag`);
+  checkTag(tag, clone);
+};
+
+const headOf = (clone: string): string => outputOf('git', ['rev-parse', '--short', 'HEAD'], clone).trim();
+
+/** Tags the last commit with the text of a file, whose headings Git would take for comments. Returns the commit. */
+export const tagRelease = (tag: string, notes: string, clone: string = root): string => {
+  // Another maintainer may have made it during the tests.
+  checkTag(tag, clone);
+  outputOf('git', ['tag', '--annotate', '--cleanup=verbatim', '--file', notes, tag], clone);
+  return headOf(clone);
 };
 
 /** All components of the packages, as `npm` resolves them for a user: CycloneDX with versions, hashes and licences. */
@@ -101,19 +115,8 @@ const release = ({ dryRun, tests, dist }: Options): void => {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  const commit = outputOf('git', ['rev-parse', '--short', 'HEAD']).trim();
-  if (dryRun) say(`would tag ${commit} as ${tag}`);
-  else {
-    outputOf('git', [
-      'tag',
-      '--annotate',
-      '--cleanup=verbatim',
-      '--file',
-      join(dist, 'release-notes.md'),
-      tag,
-    ]);
-    say(`tagged ${commit} as ${tag}`);
-  }
+  if (dryRun) say(`would tag ${headOf(root)} as ${tag}`);
+  else say(`tagged ${tagRelease(tag, join(dist, 'release-notes.md'))} as ${tag}`);
   say(
     `next: git push origin ${tag}; npm publish dist/<each .tgz>, contracts first; twine upload dist/*.whl dist/*-${VERSION}.tar.gz`,
   );
