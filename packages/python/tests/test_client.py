@@ -12,13 +12,14 @@ from holdpoint.models import Approval
 from holdpoint.sse import EventReader
 
 EFFECT = {"task": "t", "args": {"a": 1}}
+DIGEST = digest_of(EFFECT)
 APPROVAL = {
     "id": "a-1",
     "task": "t",
     "node": "n",
     "status": "pending",
     "title": "Pay",
-    "digest": digest_of(EFFECT),
+    "digest": DIGEST,
     "effect": EFFECT,
     "effectId": "e-1",
     "requestedBy": "ada",
@@ -104,13 +105,61 @@ def test_a_decision_names_the_digest_that_was_seen() -> None:
 
     seen = Approval.model_validate(APPROVAL)
     assert client_of(answer).decide(seen, "approve", "fine").status == "approved"
-    assert sent == [{"decision": "approve", "digest": APPROVAL["digest"], "comment": "fine"}]
+    assert sent == [{"decision": "approve", "digest": DIGEST, "comment": "fine"}]
 
 
 def test_an_effect_that_does_not_have_its_digest_is_not_decided() -> None:
     altered = Approval.model_validate({**APPROVAL, "effect": {"task": "t", "args": {"a": 2}}})
     with pytest.raises(HoldpointError, match="APPROVALS_EFFECT_ALTERED"):
         client_of(lambda _: httpx.Response(500)).decide(altered, "approve")
+
+
+ANSWER = {"id": "a-1", "status": "answered", "by": "ada"}
+
+
+def test_an_answer_of_a_task_names_the_digest_and_is_sent_once_by_its_key() -> None:
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, json=ANSWER)
+
+    client = client_of(answer)
+    assert client.answer_task("t-1", "applied", DIGEST, "the bank says so").by == "ada"
+    client.answer_task("t-1", "respond", DIGEST, response={"colour": "red"}, approval="a-1")
+    assert [json.loads(each.content) for each in sent] == [
+        {"answer": "applied", "digest": DIGEST, "comment": "the bank says so"},
+        {"answer": "respond", "digest": DIGEST, "response": {"colour": "red"}, "approval": "a-1"},
+    ]
+    assert {each.url.path for each in sent} == {"/api/v1/tasks/t-1/answer"}
+    assert len({each.headers["idempotency-key"] for each in sent}) == 2
+
+
+def history_of(request: httpx.Request) -> httpx.Response:
+    """Five events in pages of two; the page is complete although `more` was true once too often."""
+    after = int(request.url.params["after"])
+    events = [{"version": n, "at": n, "type": "node_ended", "data": {}} for n in range(after + 1, min(after + 3, 6))]
+    return httpx.Response(200, json={"events": events, "version": 5, "more": after < 5})
+
+
+def test_a_history_continues_to_its_last_event() -> None:
+    client = client_of(history_of)
+    assert [each.version for each in client.task_history("t-1")] == [1, 2, 3, 4, 5]
+    assert [each.version for each in client.task_history("t-1", after=3)] == [4, 5]
+
+
+WORKFLOW = {"id": "sample", "version": "1", "kind": "built_in", "repository": "unused", "later": 1}
+
+
+def test_workflows_keep_the_fields_of_newer_services() -> None:
+    found = client_of(lambda _: httpx.Response(200, json={"items": [WORKFLOW]})).list_workflows()
+    assert [(each.id, each.kind, each.model_extra) for each in found] == [("sample", "built_in", {"later": 1})]
+
+
+def test_published_keys_verify_what_the_service_signs() -> None:
+    keys = {"keys": [{"kid": "k", "publicKey": "pem"}], "statements": ["a.b.c"]}
+    published = client_of(lambda _: httpx.Response(200, json=keys)).keys()
+    assert (published.keys[0].kid, published.statements) == ("k", ["a.b.c"])
 
 
 class Broken(httpx.SyncByteStream):
@@ -160,3 +209,33 @@ def test_the_asynchronous_client_sends_the_same() -> None:
             assert (await client.submit_task(workflow="w", goal="g")).id == "t-1"
 
     asyncio.run(main())
+
+
+def test_the_asynchronous_client_answers_and_reads_history_workflows_and_keys() -> None:
+    answers: dict[str, Any] = {
+        "/api/v1/tasks/t-1/answer": ANSWER,
+        "/api/v1/workflows": {"items": [WORKFLOW]},
+        "/api/v1/keys": {"keys": [], "statements": ["a.b.c"]},
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/history"):
+            return history_of(request)
+        return httpx.Response(200, json=answers[request.url.path])
+
+    async def main() -> None:
+        async with AsyncClient("http://h.test", "x", transport=httpx.MockTransport(answer)) as client:
+            assert (await client.answer_task("t-1", "retry", DIGEST)).status == "answered"
+            assert [each.version async for each in client.task_history("t-1", after=2)] == [3, 4, 5]
+            assert [each.id for each in await client.list_workflows()] == ["sample"]
+            assert (await client.keys()).statements == ["a.b.c"]
+
+    asyncio.run(main())
+
+
+def public_methods(client: type[object]) -> set[str]:
+    return {name for name in vars(client) if not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    assert public_methods(Client) == public_methods(AsyncClient)

@@ -10,24 +10,28 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from holdpoint import (
+    ClaimedOrder,
     GrantRefused,
     HoldpointError,
+    PublishedKeys,
     WebhookEvent,
     canonical_json,
+    check_grant,
     digest_of,
     effect_id,
     held_task_id,
     verify_webhook,
 )
-from holdpoint.claiming.grants import check_order, keys_of, vouched_for
+from holdpoint.claiming.grants import keys_of, vouched_for
 from holdpoint.claiming.signing import ClaimKey
-from holdpoint.models import ClaimedOrder, PublishedKeys
+from holdpoint.testing import Gate
 
 HERE = Path(__file__).parent
 FILE = Path(os.environ.get("HOLDPOINT_VECTORS", HERE.parents[1] / "contracts" / "vectors" / "remote-effects.json"))
 VECTORS: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 
-KEYS = keys_of(PublishedKeys.model_validate({"keys": VECTORS["keys"], "statements": []}))
+PUBLISHED = PublishedKeys.model_validate({"keys": VECTORS["keys"], "statements": []})
+KEYS = keys_of(PUBLISHED)
 
 
 @pytest.mark.parametrize("vector", VECTORS["canonical"], ids=lambda vector: vector["text"][:30])
@@ -50,14 +54,27 @@ def test_the_task_of_a_held_effect_is_that_of_the_contracts(vector: Any) -> None
 
 @pytest.mark.parametrize("vector", VECTORS["grants"], ids=lambda vector: vector["name"])
 def test_a_grant_is_judged_as_by_the_contracts(vector: Any) -> None:
-    claimed = ClaimedOrder.model_validate({"leaseMs": 30_000, **vector["claimed"]})
-    now = vector["now"] / 1_000
-    if vector["code"] is None:
-        check_order(claimed, KEYS, now)
-        return
-    with pytest.raises(GrantRefused) as refused:
-        check_order(claimed, KEYS, now)
-    assert refused.value.code == vector["code"]
+    order, now = {"leaseMs": 30_000, **vector["claimed"]}, vector["now"] / 1_000
+    for given in (order, ClaimedOrder.model_validate(order)):
+        if vector["code"] is None:
+            check_grant(given, PUBLISHED, now=now)
+            continue
+        with pytest.raises(GrantRefused) as refused:
+            check_grant(given, PUBLISHED, now=now)
+        assert refused.value.code == vector["code"]
+
+
+def test_a_grant_is_checked_with_keys_in_pem_too() -> None:
+    vector = next(each for each in VECTORS["grants"] if each["code"] is None and each["claimed"]["order"].get("grant"))
+    order, now = {"leaseMs": 30_000, **vector["claimed"]}, vector["now"] / 1_000
+    check_grant(order, "".join(key["publicKey"] for key in VECTORS["keys"]), now=now)
+    with pytest.raises(GrantRefused, match="EXECUTOR_GRANT_INVALID"):
+        check_grant(order, Gate().public_keys(), now=now)
+
+
+def test_a_text_that_is_no_order_is_refused() -> None:
+    with pytest.raises(GrantRefused, match="CONTRACT_INVALID"):
+        check_grant({"kind": "run", "order": {}}, PUBLISHED)
 
 
 def test_a_rotation_leads_to_the_keys_of_the_contracts() -> None:
@@ -80,8 +97,7 @@ def test_beats_and_ends_have_the_signatures_of_the_contracts() -> None:
 @pytest.mark.parametrize("vector", VECTORS["webhooks"], ids=lambda vector: vector["name"])
 def test_a_webhook_is_verified_as_in_the_contracts(vector: Any) -> None:
     keys = "".join(key["publicKey"] for key in VECTORS["keys"])
-    published = PublishedKeys.model_validate({"keys": VECTORS["keys"], "statements": []})
-    for trusted in (keys, published):
+    for trusted in (keys, PUBLISHED):
         if vector["code"] is None:
             event = verified(vector, trusted)
             assert event.effect is not None

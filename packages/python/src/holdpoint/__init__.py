@@ -2,6 +2,7 @@
 
 from .async_client import AsyncClient
 from .canonical import canonical_json, digest_of, effect_id, held_task_id
+from .claiming.grants import check_grant
 from .claiming.worker import Applied, Worker, worker
 from .client import Client
 from .context import Context, context
@@ -22,7 +23,7 @@ from .errors import (
     WaitTimeout,
 )
 from .held import AsyncHeld, Held
-from .models import Approval, Capability, HeldEffect
+from .models import Approval, Capability, ClaimedOrder, HeldEffect, PublishedKeys, Task, TaskEvent, Workflow
 from .sse import Event
 from .webhooks import WebhookEvent, verify_webhook
 
@@ -33,6 +34,7 @@ __all__ = [
     "AsyncEffect",
     "AsyncHeld",
     "Capability",
+    "ClaimedOrder",
     "Client",
     "Connection",
     "Context",
@@ -50,11 +52,16 @@ __all__ = [
     "LeaseLost",
     "NothingHappened",
     "OutputsInvalid",
+    "PublishedKeys",
+    "Task",
+    "TaskEvent",
     "Unreachable",
     "WaitTimeout",
     "WebhookEvent",
     "Worker",
+    "Workflow",
     "canonical_json",
+    "check_grant",
     "connect",
     "context",
     "digest_of",

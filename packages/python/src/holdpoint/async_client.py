@@ -14,7 +14,7 @@ from . import requests as api
 from .client import BAD, FAULTS, Deadline, ended, waited
 from .errors import Unreachable
 from .http import Call, Settings, pauses, problem_in, unreachable
-from .models import Approval, Capability, Decision, HeldEffect, Task
+from .models import Approval, Capability, Decision, HeldEffect, PublishedKeys, Task, TaskEvent, Workflow
 from .sse import Event, EventReader
 
 T = TypeVar("T")
@@ -166,6 +166,32 @@ class AsyncClient:
     async def retry_task(self, id: str, **options: Any) -> None:
         await self.send(api.steer_task(id, "retry", options))
 
+    async def answer_task(
+        self,
+        id: str,
+        answer: str,
+        digest: str,
+        comment: str | None = None,
+        *,
+        response: Any = None,
+        approval: str | None = None,
+    ) -> Decision:
+        return await self.send(
+            api.answer_task(id, answer=answer, digest=digest, comment=comment, response=response, approval=approval)
+        )
+
+    async def task_history(self, id: str, *, after: int = 0) -> AsyncIterator[TaskEvent]:
+        while True:
+            page = await self.send(api.task_history(id, after))
+            for event in map(TaskEvent.model_validate, page["events"]):
+                after = event.version
+                yield event
+            if not (page.get("more") and page["events"]):
+                return
+
+    async def list_workflows(self) -> list[Workflow]:
+        return [Workflow.model_validate(item) for item in (await self.send(api.workflows()))["items"]]
+
     def list_artifacts(self, task: str) -> AsyncIterator[dict[str, Any]]:
         return self._items(lambda after: api.artifacts(task, after))
 
@@ -174,6 +200,9 @@ class AsyncClient:
         if response.status_code >= BAD:
             raise problem_in(response)
         return response.content
+
+    async def keys(self) -> PublishedKeys:
+        return await self.send(api.keys())
 
     async def whoami(self) -> dict[str, Any]:
         return await self.send(api.whoami())

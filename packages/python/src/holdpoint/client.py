@@ -13,7 +13,7 @@ from typing_extensions import Self, Unpack
 from . import requests as api
 from .errors import Unreachable, WaitTimeout
 from .http import Call, Settings, pauses, problem_in, unreachable
-from .models import Approval, Capability, Decision, HeldEffect, Task
+from .models import Approval, Capability, Decision, HeldEffect, PublishedKeys, Task, TaskEvent, Workflow
 from .sse import Event, EventReader
 
 T = TypeVar("T")
@@ -207,6 +207,39 @@ class Client:
     def retry_task(self, id: str, **options: Any) -> None:
         self.send(api.steer_task(id, "retry", options))
 
+    def answer_task(
+        self,
+        id: str,
+        answer: str,
+        digest: str,
+        comment: str | None = None,
+        *,
+        response: Any = None,
+        approval: str | None = None,
+    ) -> Decision:
+        """Answers the request of a task that waits: `approve`, `applied`, `not_applied`, `retry`, `respond`, …
+
+        `digest` is that of the request as `list_approvals(task=id)` shows it: the answer counts for this effect
+        only. `approval` names one of several requests with the same digest.
+        """
+        return self.send(
+            api.answer_task(id, answer=answer, digest=digest, comment=comment, response=response, approval=approval)
+        )
+
+    def task_history(self, id: str, *, after: int = 0) -> Iterator[TaskEvent]:
+        """The recorded events of a task, oldest first, with versions above `after`."""
+        while True:
+            page = self.send(api.task_history(id, after))
+            for event in map(TaskEvent.model_validate, page["events"]):
+                after = event.version
+                yield event
+            if not (page.get("more") and page["events"]):
+                return
+
+    def list_workflows(self) -> list[Workflow]:
+        """The workflows that a task can select by name."""
+        return [Workflow.model_validate(item) for item in self.send(api.workflows())["items"]]
+
     def list_artifacts(self, task: str) -> Iterator[dict[str, Any]]:
         return self._items(lambda after: api.artifacts(task, after))
 
@@ -216,6 +249,10 @@ class Client:
         if response.status_code >= BAD:
             raise problem_in(response)
         return response.content
+
+    def keys(self) -> PublishedKeys:
+        """The public keys of approvals. Trust them only if you trust the connection that they came over."""
+        return self.send(api.keys())
 
     def whoami(self) -> dict[str, Any]:
         return self.send(api.whoami())

@@ -119,6 +119,26 @@ class Task(Model):
     phase: str | None = None
 
 
+class TaskEvent(Model):
+    """One event of the history of a task. `at` is in milliseconds since 1970."""
+
+    version: int
+    at: int
+    type: str
+    data: dict[str, Any]
+
+
+class Workflow(Model):
+    """A workflow that a task can select by its `id`, with the inputs that it takes."""
+
+    id: str
+    version: str
+    title: str | None = None
+    kind: str
+    repository: str
+    inputs: list[dict[str, Any]] | None = None
+
+
 class Order(Model):
     """An order for one effect, with its grant. `effect` stays as it was received, because its digest counts."""
 

@@ -26,6 +26,10 @@ from .models import (
 POLL_SECONDS = 25.0
 
 
+#: Events in one answer about the history of a task.
+HISTORY_PAGE = 500
+
+
 class HoldOptions(TypedDict, total=False):
     """Options of a hold. `None` is the default of each. `approval_timeout` is in seconds.
 
@@ -159,6 +163,18 @@ def tasks(filters: Mapping[str, Any], after: str | None) -> Call[dict[str, Any]]
 
 def steer_task(id_: str, verb: str, body: Mapping[str, Any]) -> Call[dict[str, Any]]:
     return Call("POST", _path("tasks", id_, verb), dict, body=_without_none(**body), key=str(uuid.uuid4()))
+
+
+def answer_task(id_: str, **body: Any) -> Call[Decision]:
+    return Call("POST", _path("tasks", id_, "answer"), Decision, body=_without_none(**body), key=str(uuid.uuid4()))
+
+
+def task_history(id_: str, after: int) -> Call[dict[str, Any]]:
+    return Call("GET", _path("tasks", id_, "history"), dict, query={"after": after, "limit": HISTORY_PAGE})
+
+
+def workflows() -> Call[dict[str, Any]]:
+    return Call("GET", "/workflows", dict)
 
 
 def task_events(id_: str) -> str:

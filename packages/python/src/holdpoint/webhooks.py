@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .canonical import parse_json
-from .claiming.grants import Keys, keys_in, keys_of, vouched_for
+from .claiming.grants import Keys, trusted_keys
 from .errors import HoldpointError
 from .models import HeldEffect, PublishedKeys
 
@@ -58,18 +58,13 @@ def verify_webhook(
     body as it arrived. Raises `HoldpointError` with the code `WEBHOOK_SIGNATURE_INVALID`, or `CONTRACT_INVALID`
     for an event of a later version. A webhook can arrive twice: compare the header `webhook-id`.
     """
-    trusted = keys_in(keys) if isinstance(keys, str) else _published(keys)
+    trusted = trusted_keys(keys)
     raw = body.encode() if isinstance(body, str) else bytes(body)
     _check({name.lower(): value for name, value in headers.items()}, raw, trusted, time.time() if now is None else now)
     try:
         return WebhookEvent.model_validate(parse_json(raw))
     except (ValidationError, ValueError) as error:
         raise HoldpointError("CONTRACT_INVALID", "unknown event or version: update the package") from error
-
-
-def _published(keys: PublishedKeys) -> Keys:
-    root = keys_of(keys)
-    return {**root, **vouched_for(root, keys.statements)}
 
 
 def _check(headers: Mapping[str, str], body: bytes, keys: Keys, now: float) -> None:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import re
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_public_key,
 )
+from pydantic import ValidationError
 
 from ..canonical import digest_of, effect_id, parse_json
 from ..errors import GrantRefused
@@ -136,6 +138,32 @@ def vouched_for(trusted: Keys, statements: Iterable[str], nonce: str | None = No
 def keys_of(published: PublishedKeys) -> Keys:
     """The keys as the service publishes them: trusted because of the connection that they came over."""
     return _published([key.body() for key in published.keys])
+
+
+def trusted_keys(keys: str | PublishedKeys) -> Keys:
+    """Keys in PEM, or those that the service published and the keys that they vouch for."""
+    if isinstance(keys, str):
+        return keys_in(keys)
+    root = keys_of(keys)
+    return {**root, **vouched_for(root, keys.statements)}
+
+
+def check_grant(
+    order: ClaimedOrder | Mapping[str, Any], keys: str | PublishedKeys, *, now: float | None = None
+) -> None:
+    """Raises `GrantRefused` unless approvals signed exactly this effect. It works offline.
+
+    The workers of this package check every order. A claimant of your own calls this before it acts. `order` is one
+    item of the answer to `POST /claims`. `keys` are trusted keys in PEM, or the answer of `client.keys()` of a
+    server that you trust. `now` is in seconds since 1970; default: the clock of this machine. The code of the error
+    says which part does not fit: `EXECUTOR_GRANT_INVALID`, `EXECUTOR_GRANT_MISMATCH`, `EXECUTOR_DIGEST_MISMATCH`,
+    `EXECUTOR_GRANT_EXPIRED`, or `CONTRACT_INVALID` for a text that is no order.
+    """
+    try:
+        claimed = order if isinstance(order, ClaimedOrder) else ClaimedOrder.model_validate(order)
+    except ValidationError as error:
+        raise GrantRefused("CONTRACT_INVALID", "no item of an answer to POST /claims") from error
+    check_order(claimed, trusted_keys(keys), time.time() if now is None else now)
 
 
 _LABEL = re.compile(r"cap\.remote\.[a-z0-9_]{1,64}(\.preview|\.compensate)?")
