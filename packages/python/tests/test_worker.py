@@ -1,6 +1,7 @@
 """The worker against the gate in memory: one run for each start, and the truth about it."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -371,7 +372,8 @@ def test_an_order_that_arrives_twice_runs_once(gate: Gate) -> None:
         assert (status, answer) == (200, {"items": []})
         claimed = gate._claimed(gate._entry("refund:ch_1"))
         for item in ClaimAnswer.model_validate({"items": [claimed, claimed]}).items:
-            worker._claimant.take(item, 0)
+            # The lease of a late answer has ended: that alone would refuse it.
+            worker._claimant.take(item, now())
     assert runs == [1]
 
 
@@ -402,6 +404,115 @@ def test_a_function_learns_of_a_cancellation_and_of_a_lost_lease(gate: Gate) -> 
         while not heard:
             gate_saw.wait(0.01)
     assert heard == ["lost"]
+
+
+def strike(gate: Gate, fault: str) -> None:
+    """The function cannot know it yet: its next beat is ten seconds away."""
+    if fault == "cancelled":
+        gate.cancel_running("careful")
+    else:
+        gate.expire_leases()
+
+
+FAULTS = [("cancelled", "EXECUTOR_CANCELLED"), ("lost", "EXECUTOR_CLAIM_LOST")]
+
+
+@pytest.mark.parametrize(("fault", "code"), FAULTS)
+def test_a_function_asks_the_ledger_right_before_its_change(gate: Gate, fault: str, code: str) -> None:
+    @effect("careful", key=lambda: "careful")
+    def careful() -> None:
+        context().assert_in_force()
+        strike(gate, fault)
+        with pytest.raises(LeaseLost) as lost:
+            context().assert_in_force()
+        runs.append(lost.value.code)
+
+    gate.approve_all()
+    held = careful.hold()
+    with holdpoint.worker(careful):
+        gate.wait_for(held, "applied" if fault == "cancelled" else "in_doubt")
+    assert runs == [code]
+
+
+@pytest.mark.parametrize(("fault", "code"), FAULTS)
+def test_an_asynchronous_function_asks_the_ledger_without_blocking_its_loop(gate: Gate, fault: str, code: str) -> None:
+    @effect("careful", key=lambda: "careful")
+    async def careful() -> None:
+        await context().assert_in_force_async()
+        strike(gate, fault)
+        asking = asyncio.ensure_future(context().assert_in_force_async())
+        await asyncio.sleep(0)
+        assert not asking.done()
+        with pytest.raises(LeaseLost) as lost:
+            await asking
+        runs.append(lost.value.code)
+
+    async def main() -> None:
+        gate.approve_all()
+        await careful.hold().wait(return_in_doubt=True)
+
+    with contextlib.suppress(EffectInDoubt):
+        asyncio.run(main())
+    assert runs == [code]
+
+
+def test_a_lost_answer_to_a_beat_is_asked_for_again(gate: FaultyGate) -> None:
+    @effect("careful", key=lambda: "careful")
+    def careful() -> None:
+        gate.lost["/claims/beats"] = 2
+        context().assert_in_force()
+
+    gate.approve_all()
+    careful()
+    assert gate.lost["/claims/beats"] == 0
+
+
+def test_without_an_answer_before_the_end_of_the_lease_the_effect_is_not_in_force(gate: FaultyGate) -> None:
+    @effect("careful", key=lambda: "careful")
+    def careful() -> None:
+        gate.lost["/claims/beats"] = 1_000_000
+        with pytest.raises(LeaseLost, match="EXECUTOR_CLAIM_LOST"):
+            context().assert_in_force()
+        runs.append("refused")
+
+    gate.approve_all()
+    with holdpoint.worker(careful, lease=0.3):
+        careful.hold().wait()
+    assert runs == ["refused"]
+
+
+def test_a_run_whose_time_has_passed_is_not_in_force(gate: FaultyGate) -> None:
+    @effect("careful", key=lambda: "careful", timeout=0.01)
+    def careful() -> None:
+        context().cancelled.wait()
+        with pytest.raises(LeaseLost, match="time of the run"):
+            context().assert_in_force()
+        runs.append([path for path, _ in gate.requests if path == "/claims/beats"])
+
+    gate.approve_all()
+    careful()
+    assert runs == [[]]
+
+
+def test_a_run_of_a_stopping_worker_is_in_force_until_it_is_cancelled(gate: Gate) -> None:
+    started = threading.Event()
+
+    @effect("careful", key=lambda: "careful")
+    def careful() -> None:
+        started.set()
+        context().cancelled.wait()
+        runs.append(context().why)
+        context().assert_in_force()
+        strike(gate, "cancelled")
+        with pytest.raises(LeaseLost, match="EXECUTOR_CANCELLED"):
+            context().assert_in_force()
+        runs.append(context().why)
+
+    gate.approve_all()
+    with holdpoint.worker(careful):
+        careful.hold()
+        started.wait()
+    assert runs == ["stopping", "cancelled"]
 
 
 def test_a_cancellation_reaches_the_function_with_a_beat(gate: Gate) -> None:

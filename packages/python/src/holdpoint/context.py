@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -55,6 +57,8 @@ class Context:
         self.cancelled = threading.Event()
         self.why: Why | None = None
         self._lease = lease
+        #: Whether the ledger answered that this run holds the effect, or that it lost it.
+        self.ask: Callable[[], bool] = lambda: True
 
     @property
     def lease_left(self) -> float:
@@ -62,12 +66,28 @@ class Context:
         return self._lease.left
 
     def assert_in_force(self) -> None:
-        """Raises `LeaseLost` if another program may have the effect. Call it right before the change."""
-        if self._lease.left <= 0:
+        """Asks the ledger, and raises `LeaseLost` unless this run may go on. Call it right before the change.
+
+        The code is `EXECUTOR_CANCELLED` after a cancellation, and `EXECUTOR_CLAIM_LOST` if another program may have
+        the effect, if its time has passed, or if no answer came before the end of the lease. It blocks until the
+        answer: inside of an `async def` function use `await context().assert_in_force_async()`.
+        """
+        is_answered = self.ask()
+        if self.why == "cancelled":
+            raise LeaseLost("EXECUTOR_CANCELLED", "the effect was cancelled; do not change anything")
+        if self.why == "timeout":
+            raise LeaseLost("EXECUTOR_CLAIM_LOST", "the time of the run has passed; do not change anything")
+        # The process may have been frozen before it heard the answer.
+        if not is_answered or self._lease.left <= 0:
             raise LeaseLost("EXECUTOR_CLAIM_LOST", "the lease has ended; do not change anything")
 
+    async def assert_in_force_async(self) -> None:
+        """`assert_in_force` without blocking the event loop."""
+        await asyncio.to_thread(self.assert_in_force)
+
     def stop(self, why: Why) -> None:
-        if self.why is None:
+        # A worker that stops lets its runs finish: each other reason weighs more.
+        if self.why in (None, "stopping"):
             self.why = why
         self.cancelled.set()
 

@@ -173,7 +173,9 @@ class Claimant:
             for start in range(0, len(runs), _CLAIMED_MAX):
                 self._send_beat(runs[start : start + _CLAIMED_MAX])
 
-    def _send_beat(self, runs: list[Run]) -> None:
+    def _send_beat(self, runs: list[Run]) -> bool:
+        """Whether an answer came."""
+        is_answered = False
         asked_at = now()
         by_name = {(run.id, run.epoch): run for run in runs}
         try:
@@ -181,6 +183,7 @@ class Claimant:
         except HoldpointError as error:
             log.debug("no answer to a beat: %s", error)
         else:
+            is_answered = True
             for item in answer.items:
                 run = by_name.get((item.id, item.epoch))
                 if run is not None:
@@ -188,6 +191,21 @@ class Claimant:
         for run in runs:
             if run.lease.left <= 0:
                 run.context.stop("lost")
+        return is_answered
+
+    def _ask(self, run: Run) -> bool:
+        """Repeats a beat until an answer comes, or until the lease is over. False without an answer."""
+        for pause in pauses():
+            # A run whose time has passed must not extend its lease.
+            if not run.beats:
+                return False
+            if self._send_beat([run]):
+                return True
+            if run.lease.left <= 0 or self._runs.is_abandoned:
+                return False
+            with self._runs.changed:
+                self._runs.changed.wait_for(lambda: self._runs.is_abandoned, min(pause, run.lease.left))
+        raise AssertionError("pauses do not end")
 
     @staticmethod
     def _hear(run: Run, item: BeatItem, asked_at: float) -> None:
@@ -215,6 +233,7 @@ class Claimant:
             self._on_point(point, run.claimed)
 
     def result_of(self, run: Run) -> Result:
+        run.context.ask = lambda: self._ask(run)
         is_probe = run.claimed.kind == "probe"
         try:
             call = self._call_of(run)
