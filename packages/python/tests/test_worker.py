@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -651,6 +652,7 @@ def _work(gate: Gate, part: str, args: dict[str, Any], kind: str) -> ClaimAnswer
     """An order for a part of the effect `charge`: a preview is work, and a compensation has a grant."""
     entry = gate._entry("charge:1")
     entry.effect = {**entry.effect, "uses": f"cap.remote.charge.{part}", "args": args, "kind": kind}
+    entry.exp = int(time.time()) + 60
     item = gate._claimed(entry)
     if kind == "work":
         del item["order"]["grant"]
@@ -688,56 +690,94 @@ def test_a_preview_and_a_compensation_run_with_their_arguments(
     assert worker._claimant.result_of(run) == {"kind": "applied", "outputs": outputs}
 
 
-@pytest.mark.parametrize("part", ["run", "probe", "compensate"])
-def test_a_function_gets_the_approved_preview_beside_its_own_arguments(gate: Gate, part: str) -> None:
-    shown: list[object] = []
-
-    @effect("charge", key=lambda a: f"charge:{a}", effect_class="probeable")
-    def charge(a: str) -> str:
-        shown.append((a, context().preview))
-        return a
-
-    @charge.preview
-    def preview(a: str) -> dict[str, str]:
-        return {"plan": a}
-
-    @charge.probe
-    def probe(a: str) -> bool:
-        shown.append((a, context().preview))
-        return True
-
-    @charge.compensate
-    def undo(a: str) -> None:
-        shown.append((a, context().preview))
-
-    gate.approve_all()
-    charge.hold("1")
-    entry = gate._entry("charge:1")
-    args = {"a": "1", "preview": {"plan": "1"}}
-    undoes = part == "compensate"
-    uses = "cap.remote.charge.compensate" if undoes else "cap.remote.charge"
-    entry.effect = {**entry.effect, "uses": uses, "args": {"args": args, "outputs": {}} if undoes else args}
-    entry.kind = "probe" if part == "probe" else "run"
-    claimed = ClaimAnswer.model_validate({"items": [{**gate._claimed(entry), "epoch": 1}]}).items[0]
-    assert Worker(charge)._claimant.result_of(Run(claimed, now()))["kind"] in ("applied", "found")
-    assert shown == [("1", {"plan": "1"})]
+@effect("charge", key=lambda a: f"charge:{a}", effect_class="probeable")
+def planned(a: str) -> str:
+    runs.append(("run", a, context().preview))
+    return a
 
 
-def test_a_preview_that_raises_has_changed_nothing(gate: Gate) -> None:
-    @effect("charge", key=lambda a: f"charge:{a}")
-    def charge(a: str) -> str:
-        return a
-
-    @charge.preview
-    def preview(a: str) -> str:
+@planned.preview
+def plan(a: str) -> dict[str, str]:
+    if a == "unreadable":
         raise RuntimeError("no plan")
+    return {"plan": f"charge {a}"}
 
+
+@planned.probe
+def look(a: str) -> Applied:
+    runs.append(("probe", a, context().preview))
+    return Applied(a)
+
+
+@planned.compensate
+def undo_it(a: str, outputs: dict[str, Any]) -> None:
+    runs.append(("undo", a, outputs, context().preview))
+
+
+PLAN = {"plan": "charge 1"}
+
+
+def test_approvers_see_the_preview_and_the_function_gets_it(gate: Gate) -> None:
+    held = planned.hold("1")
+    assert (held.state.state, held.state.effect) == ("requested", None)
+    with pytest.raises(AssertionError, match="a worker makes its preview first"):
+        gate.approve(held)
+    with holdpoint.worker(planned):
+        gate.wait_for(held, "waiting")
+        assert gate.preview(held) == PLAN
+        assert runs == []
+        gate.approve(held)
+        assert held.wait(work=False) == "1"
+    assert runs == [("run", "1", PLAN)]
+
+
+def test_a_function_its_probe_and_its_compensation_get_the_approved_preview(gate: Gate) -> None:
     gate.approve_all()
-    charge.hold("1")
-    claimed = _work(gate, "preview", {"a": "1"}, "work").items[0]
-    result = Worker(charge)._claimant.result_of(Run(claimed, now()))
-    assert result["kind"] == "failed_clean"
-    assert result["error"]["code"] == "REMOTE_PREVIEW_FAILED"
+    gate.kill("after")
+    with pytest.raises(Killed):
+        planned("1")
+    assert planned("1") == "1"
+    with holdpoint.worker(planned):
+        gate.wait_for(gate.undo("charge:1"), "applied")
+    assert runs == [("run", "1", PLAN), ("probe", "1", PLAN), ("undo", "1", {"result": "1"}, PLAN)]
+    assert gate.state("charge:1") == "applied"
+
+
+def test_a_compensation_waits_for_an_approval_of_its_own(gate: Gate) -> None:
+    held = planned.hold("1")
+    with holdpoint.worker(planned):
+        with pytest.raises(AssertionError, match="only an applied effect"):
+            gate.undo(held)
+        gate.wait_for(held, "waiting")
+        gate.approve(held)
+        held.wait(work=False)
+        undone = gate.undo(held)
+        assert [each.id for each in gate.pending] == [undone.id]
+        assert gate.undo(held).id == undone.id
+        gate.reject(undone, "keep it")
+    assert runs == [("run", "1", PLAN)]
+
+
+def test_without_its_preview_an_effect_fails_and_approvers_are_not_asked(gate: Gate) -> None:
+    gate.approve_all()
+    with pytest.raises(EffectFailed, match="REMOTE_PREVIEW_FAILED: RuntimeError: no plan"):
+        planned("unreadable")
+    assert runs == []
+
+
+def test_an_effect_that_is_cancelled_before_its_preview_never_gets_one(gate: FaultyGate) -> None:
+    held = planned.hold("1")
+    held.cancel("no longer")
+    with holdpoint.worker(planned), pytest.raises(EffectCancelled):
+        held.wait(work=False)
+    assert (gate.preview(held), gate.ends(held)) == (None, [])
+
+
+def test_a_lost_answer_to_the_end_of_a_preview_changes_nothing(gate: FaultyGate) -> None:
+    gate.approve_all()
+    gate.lost["/claims/ends"] = 1
+    assert planned("1") == "1"
+    assert runs == [("run", "1", PLAN)]
 
 
 # Seats

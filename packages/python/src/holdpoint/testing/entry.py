@@ -15,16 +15,24 @@ from ..claiming.grants import b64url, key_id_of
 
 HOUR = 3_600
 
+#: The effect itself, the preview that approvers see, or the compensation that undoes it.
+Part = Literal["run", "preview", "compensate"]
+
 
 @dataclass
 class Entry:
-    """One held effect of the gate."""
+    """One held effect of the gate, or the work that makes its preview."""
 
     capability: str
     key: str
     effect: dict[str, Any]
     effect_class: str
     state: str = "waiting"
+    part: Part = "run"
+    #: The arguments as they were requested: a preview joins those of the effect.
+    args: dict[str, Any] = field(default_factory=dict)
+    #: The effect whose preview this is.
+    previews: Entry | None = None
     epoch: int = 0
     #: Ordered but not claimed.
     order: Literal["run", "probe"] | None = None
@@ -46,16 +54,17 @@ class Entry:
 
     @property
     def id(self) -> str:
-        return held_task_id(self.capability, self.key)
+        return str(self.effect["task"])
 
     @property
     def effect_id(self) -> str:
-        return effect_id(self.id, "effect", self.key)
+        return effect_id(self.id, self.effect["node"], self.effect["idempotencyKey"])
 
     def view(self) -> dict[str, Any]:
         fields = {
             "id": self.id,
-            "effect": self.effect_id,
+            # The preview is part of the id.
+            "effect": None if self.state == "requested" else self.effect_id,
             "capability": self.capability,
             "key": self.key,
             "state": self.state,
@@ -66,6 +75,58 @@ class Entry:
             "error": self.error,
         }
         return {name: value for name, value in fields.items() if value is not None}
+
+
+def held(capability: dict[str, Any], key: str, args: dict[str, Any]) -> Entry:
+    """An effect that waits for its approval, or for its preview."""
+    name = capability["name"]
+    effect = {
+        "task": held_task_id(name, key),
+        "node": "effect",
+        "uses": f"cap.remote.{name}",
+        "args": args,
+        "kind": capability.get("kind", "write_external"),
+        "effectClass": capability.get("effectClass", "opaque"),
+        "target": f"remote:{name}",
+        "idempotencyKey": key,
+    }
+    state = "requested" if capability.get("preview") else "waiting"
+    return Entry(name, key, effect, effect["effectClass"], state, args=args)
+
+
+def preview_of(entry: Entry) -> Entry:
+    """The work that makes the preview of an effect: it changes nothing, and needs no approval."""
+    effect = {
+        **entry.effect,
+        "uses": f"{entry.effect['uses']}.preview",
+        "kind": "work",
+        "effectClass": "idempotent",
+        "target": f"job:{entry.id}/effect",
+        "idempotencyKey": "attempt:1:preview",
+    }
+    return Entry(entry.capability, entry.key, effect, "idempotent", "approved", "preview", previews=entry, order="run")
+
+
+def show(entry: Entry, preview: dict[str, Any]) -> None:
+    """The preview is approved with the effect: another preview is another effect."""
+    key = f"{entry.key}@{digest_of(preview)[:16]}"
+    entry.effect = {**entry.effect, "args": {**entry.args, "preview": preview}, "idempotencyKey": key}
+    entry.state = "waiting"
+
+
+def undo_of(entry: Entry) -> Entry:
+    """The effect that undoes an applied one: it waits for an approval of its own."""
+    key = f"undo:{entry.effect_id}"
+    effect = {
+        **entry.effect,
+        "task": held_task_id("undo", key),
+        "node": "undo",
+        "uses": f"{entry.effect['uses']}.compensate",
+        "args": {"effect": entry.effect_id, "args": entry.effect["args"], "outputs": entry.outputs or {}},
+        "kind": "destructive_edit",
+        "idempotencyKey": key,
+    }
+    return Entry(entry.capability, key, effect, entry.effect_class, part="compensate")
 
 
 class Signer:
@@ -110,14 +171,10 @@ class Signer:
         )
 
     def order(self, entry: Entry) -> dict[str, Any]:
-        return {
-            "id": entry.effect_id,
-            "attempt": 1,
-            "effect": entry.effect,
-            "digest": digest_of(entry.effect),
-            "grant": self.grant(entry),
-            "approval": "a-" + entry.id[2:],
-        }
+        order = {"id": entry.effect_id, "attempt": 1, "effect": entry.effect, "digest": digest_of(entry.effect)}
+        if entry.part == "preview":
+            return order
+        return {**order, "grant": self.grant(entry), "approval": "a-" + entry.id[2:]}
 
     def published(self, nonce: str) -> dict[str, Any]:
         key = {"kid": key_id_of(self._key.public_key()), "publicKey": self.public_keys()}

@@ -11,7 +11,7 @@ from typing_extensions import Self
 from .. import defaults
 from ..claiming import companion
 from ..models import HeldEffect
-from .entry import Entry
+from .entry import Entry, undo_of
 from .service import Service
 from .transport import AsyncTransport, Transport
 
@@ -82,6 +82,21 @@ class Gate(Service):
             entry.state, entry.by, entry.comment = "rejected", by, comment
             self._changed.notify_all()
 
+    def undo(self, held: _HasState | HeldEffect | str) -> HeldEffect:
+        """Requests the compensation of an applied effect, as `holdpoint effect undo` does.
+
+        It waits for an approval of its own. A worker whose function has a `compensate` carries it out.
+        """
+        with self._changed:
+            entry = self._entry(held)
+            if entry.state != "applied" or not self._capabilities[entry.capability].get("compensate"):
+                raise AssertionError(f"{entry.key} is {entry.state}; only an applied effect can be undone")
+            undone = undo_of(entry)
+            undone = self._entries.setdefault(undone.id, undone)
+            self._consult(undone)
+            self._changed.notify_all()
+            return HeldEffect.model_validate(undone.view())
+
     def answer(self, held: _HasState | HeldEffect | str, answer: Answer, by: str = "approver") -> None:
         """A person answers whether an effect in doubt happened."""
         with self._changed:
@@ -147,6 +162,16 @@ class Gate(Service):
                 HeldEffect.model_validate(entry.view()) for entry in self._entries.values() if entry.state == "waiting"
             ]
 
+    def preview(self, held: _HasState | HeldEffect | str) -> dict[str, Any] | None:
+        """The preview that approvers see. `None` before a worker has made it, and for an effect without one."""
+        with self._changed:
+            entry = self._entry(held)
+            # An argument of an effect without a preview may have this name, too.
+            if entry.part != "run" or not self._capabilities[entry.capability].get("preview"):
+                return None
+            preview: dict[str, Any] | None = entry.effect["args"].get("preview")
+            return preview
+
     def public_keys(self) -> str:
         """The keys of this gate in PEM."""
         return self._signer.public_keys()
@@ -160,12 +185,13 @@ class Gate(Service):
             held = held.state
         name = held if isinstance(held, str) else held.id
         for entry in self._entries.values():
-            if name in (entry.id, entry.key, entry.effect_id):
+            if entry.part != "preview" and name in (entry.id, entry.key, entry.effect_id):
                 return entry
         raise AssertionError(f"no effect {name} was requested")
 
     def _waiting(self, held: _HasState | HeldEffect | str) -> Entry:
         entry = self._entry(held)
         if entry.state != "waiting":
-            raise AssertionError(f"{entry.key} is {entry.state}, not waiting")
+            hint = "; a worker makes its preview first" if entry.state == "requested" else ""
+            raise AssertionError(f"{entry.key} is {entry.state}, not waiting{hint}")
         return entry

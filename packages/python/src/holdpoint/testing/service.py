@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from ..canonical import canonical_json, held_task_id
 from ..claiming.runs import Killed
 from ..models import FINAL, ClaimedOrder, HeldEffect
-from .entry import HOUR, Entry, Signer
+from .entry import HOUR, Entry, Signer, held, preview_of, show
 
 _REPEATED = frozenset({"keyed", "idempotent", "fenced"})
 
@@ -67,12 +67,12 @@ class Service:
     def _route(self, method: str, path: str, query: dict[str, str], body: Any, life: int) -> tuple[int, Any]:
         if path == "/effects":
             return self._hold(body)
-        held = re.fullmatch(r"/effects/([^/]+)(/cancel)?", path)
-        if held:
-            entry = next((each for each in self._entries.values() if each.id == held[1]), None)
+        named = re.fullmatch(r"/effects/([^/]+)(/cancel)?", path)
+        if named:
+            entry = self._entries.get(named[1])
             if entry is None:
                 raise Problem(404, "ORCHESTRATOR_UNKNOWN_TASK", "no such effect")
-            return self._cancel(entry) if held[2] else self._watch(entry, query, life)
+            return self._cancel(entry) if named[2] else self._watch(entry, query, life)
         routes: dict[str, Callable[[], tuple[int, Any]]] = {
             "/claims": lambda: self._claim(body, life),
             "/claims/beats": lambda: self._beat(body),
@@ -98,21 +98,12 @@ class Service:
         task = held_task_id(body["capability"], body["key"])
         known = self._entries.get(task)
         if known is not None:
-            if canonical_json(known.effect["args"]) != canonical_json(body["args"]):
+            if canonical_json(known.args) != canonical_json(body["args"]):
                 raise Problem(409, "ORCHESTRATOR_TASK_CONFLICT", "this key has other arguments")
             return 200, known.view()
-        effect = {
-            "task": task,
-            "node": "effect",
-            "uses": f"cap.remote.{body['capability']}",
-            "args": body["args"],
-            "kind": capability.get("kind", "write_external"),
-            "effectClass": capability.get("effectClass", "opaque"),
-            "target": f"remote:{body['capability']}",
-            "idempotencyKey": body["key"],
-        }
-        entry = Entry(body["capability"], body["key"], effect, effect["effectClass"])
-        self._entries[task] = entry
+        entry = self._entries[task] = held(capability, body["key"], body["args"])
+        if entry.state == "requested":
+            self._entries[f"{task}/preview"] = preview_of(entry)
         self._consult(entry)
         self._changed.notify_all()
         return 201, entry.view()
@@ -129,7 +120,7 @@ class Service:
         return self._is_closed or self._life != life
 
     def _cancel(self, entry: Entry) -> tuple[int, Any]:
-        if entry.state in ("waiting", "approved"):
+        if entry.state in ("requested", "waiting", "approved"):
             entry.state, entry.order = "cancelled", None
             entry.error = {"code": "NODE_CANCELLED", "message": "the effect was cancelled"}
         entry.is_cancelled = True
@@ -166,6 +157,8 @@ class Service:
 
     @staticmethod
     def _fits(entry: Entry, body: dict[str, Any]) -> bool:
+        if entry.previews is not None and entry.previews.state != "requested":
+            return False
         labels = body["uses"] if entry.order == "run" else body.get("probes") or []
         return entry.order is not None and entry.effect["uses"] in labels
 
@@ -217,7 +210,7 @@ class Service:
         entry.result = body
         entry.ends.append(body["result"])
         self._changed.notify_all()
-        self._die_at("ended", entry.key)
+        self._die_at("ended", entry)
         return 200, {**named, "status": "recorded"}
 
     def _record(self, entry: Entry, result: dict[str, Any]) -> None:
@@ -225,8 +218,10 @@ class Service:
         kind = result["kind"]
         if kind == "applied":
             entry.state, entry.outputs = "applied", result["outputs"]
+            self._preview_ended(entry)
         elif kind == "failed_clean":
             entry.state, entry.error = "failed", result["error"]
+            self._preview_ended(entry)
         elif kind == "unknown":
             entry.error = {"code": "EXECUTOR_OUTCOME_UNKNOWN", "message": result["reason"]}
             self._lose(entry)
@@ -236,6 +231,16 @@ class Service:
             entry.state, entry.order, entry.kind = "approved", "run", "run"
         else:
             entry.state = "in_doubt"
+
+    def _preview_ended(self, work: Entry) -> None:
+        entry = work.previews
+        if entry is None or entry.state != "requested":
+            return
+        if work.outputs is None:
+            entry.state, entry.error = "failed", work.error
+            return
+        show(entry, work.outputs)
+        self._consult(entry)
 
     def _approve(self, entry: Entry, by: str, expires_in: float) -> None:
         entry.by, entry.exp = by, int(time.time() + expires_in)
@@ -265,18 +270,18 @@ class Service:
 
     def _reach(self, point: str, claimed: ClaimedOrder) -> None:
         with self._changed:
-            self._die_at(point, str(claimed.order.effect.get("idempotencyKey")))
+            self._die_at(point, self._of(claimed.order.id))
 
-    def _die_at(self, point: str, key: str) -> None:
+    def _die_at(self, point: str, entry: Entry) -> None:
         at, only = self._kill_at or (None, None)
-        if at != point or only not in (None, key):
+        if at != point or only not in (None, entry.key) or entry.part == "preview":
             return
         self._kill_at = None
         # Requests of the killed process get no answer. The next process begins with a hold.
         self._life += 1
         self._is_dead = True
-        for entry in self._entries.values():
-            if entry.holder is not None:
-                self._lose(entry)
+        for each in self._entries.values():
+            if each.holder is not None:
+                self._lose(each)
         self._changed.notify_all()
         raise Killed
