@@ -1,3 +1,6 @@
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { NodeId } from '@holdpoint/contracts/values/ids';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { api } from '@holdpoint/contracts/catalog/api';
@@ -28,6 +31,30 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
+const APPEND = NodeId.parse('append');
+/** A workflow with one effect, on a file. */
+const appending = (file: string): WorkflowDefinition => ({
+  id: 'appending',
+  version: '1',
+  nodes: [
+    {
+      id: APPEND,
+      uses: 'cap.file.append',
+      after: [],
+      args: { file, line: 'x' },
+      effect: {
+        kind: 'write_external',
+        effectClass: 'keyed',
+        idempotencyKey: 'append',
+        target: 'file:any',
+        pool: DEFAULT_POOL,
+        audience: ['operators'],
+        approvalTimeoutMs: 300_000,
+      },
+    },
+  ],
+});
+
 describe('a gated task', () => {
   test('a gated task waits at its gate, is approved, runs once and completes', async () => {
     const { client, workspace } = system;
@@ -52,6 +79,36 @@ describe('a gated task', () => {
       state: 'applied',
       digest: request.digest,
       starts: 1,
+    });
+  });
+
+  test('an effect on an absolute path makes no request and is not retried', async () => {
+    const { client } = system;
+    const { id } = await client.ask('orchestrator', 'submit', {
+      id: newTaskId(),
+      workflow: 'outside',
+      goal: 'append outside',
+      inputs: { file: '/etc/passwd' },
+      definition: appending('{{ inputs.file }}'),
+    });
+    const { nodes, error } = await waitForPhase(client, id, 'failed');
+    expect(nodes).toMatchObject([{ status: 'failed', attempt: 1 }]);
+    expect(error).toMatchObject({
+      code: 'EXECUTOR_INVALID_ARGUMENTS',
+      message: expect.stringContaining('HOLDPOINT_WORKSPACE of the executor') as string,
+    });
+    const { events } = await client.ask('orchestrator', 'history', { id });
+    expect(events.map(({ type }) => type)).not.toContain('approval_requested');
+    expect((await client.ask('executor', 'list', { task: id })).items).toEqual([]);
+    const written = client.ask('orchestrator', 'submit', {
+      id: newTaskId(),
+      workflow: 'outside',
+      goal: 'append outside',
+      definition: appending('/etc/passwd'),
+    });
+    await expect(written).rejects.toMatchObject({
+      code: 'ORCHESTRATOR_WORKFLOW_INVALID',
+      message: expect.stringContaining('HOLDPOINT_WORKSPACE of the executor') as string,
     });
   });
 

@@ -3,9 +3,10 @@ import { argumentProblems } from './arguments.ts';
 
 describe('arguments that every executor refuses', () => {
   test.each<[uses: string, args: Parameters<typeof argumentProblems>[1], path: string, expected: string]>([
-    ['cap.file.append', { file: '../../etc/passwd', line: 'x' }, 'file', 'a path inside the workspace'],
-    ['cap.file.write', { file: 'a/../..', content: 'x' }, 'file', 'a path inside the workspace'],
-    ['cap.file.write', { file: '.', content: 'x' }, 'file', 'a path inside the workspace'],
+    ['cap.file.append', { file: '../../etc/passwd', line: 'x' }, 'file', 'HOLDPOINT_WORKSPACE'],
+    ['cap.file.write', { file: 'a/../..', content: 'x' }, 'file', 'HOLDPOINT_WORKSPACE'],
+    ['cap.file.write', { file: '.', content: 'x' }, 'file', 'HOLDPOINT_WORKSPACE'],
+    ['cap.file.append', { file: '/etc/passwd', line: 'x' }, 'file', 'a relative path'],
     ['cap.file.append', { file: 'a.txt' }, 'line', 'a value'],
     ['cap.file.append', { file: 'a.txt', line: 7 }, 'line', 'string'],
     ['cap.file.append', { file: 'a.txt', line: 'a\nb' }, 'line', 'one line, without a line end'],
@@ -23,7 +24,7 @@ describe('arguments that every executor refuses', () => {
   test.each<[uses: string, args: Parameters<typeof argumentProblems>[1]]>([
     ['cap.file.append', { file: 'logs/a.txt', line: 'x' }],
     ['cap.file.append', { file: 'a/../b.txt', line: 'x' }],
-    ['cap.file.write', { file: '/srv/workspace/a.txt', content: 'x', preview: { before: null } }],
+    ['cap.file.write', { file: 'srv/a.txt', content: 'x', preview: { before: null } }],
     ['cap.http.request', { url: 'https://example/' }],
     ['cap.env.shell.command.run.compensate', { args: { with: { compensate: 'true' } } }],
     ['cap.custom.deploy', { file: '../../etc/passwd' }],

@@ -10,10 +10,10 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in hex');
 /** Independent of the notation of the path. */
 const nameOf = (file: string): string => plainPath(file).split('/').at(-1) ?? '';
 
-/** An absolute path may lie in the workspace: only the executor knows. */
+/** Relative paths only: an absolute one is of one machine, and approvals knows no workspace to check it against. */
 const isInside = (file: string): boolean => {
   const plain = plainPath(file);
-  return file.startsWith('/') || (plain !== '' && plain !== '..' && !plain.startsWith('../'));
+  return plain !== '' && plain !== '..' && !plain.startsWith('../') && !plain.startsWith('/');
 };
 
 /** A path for effects: neither a lock file nor a temporary file of a write. */
@@ -21,7 +21,7 @@ export const FilePath = z
   .string()
   .min(1)
   .max(PATH_MAX)
-  .refine((file) => isInside(file), 'a path inside the workspace of the executor')
+  .refine((file) => isInside(file), 'a relative path inside HOLDPOINT_WORKSPACE of the executor')
   .refine((file) => !nameOf(file).endsWith('.lock'), 'not the lock of another file')
   .refine((file) => !nameOf(file).startsWith('.holdpoint-'), 'not a file of Holdpoint itself');
 

@@ -8,7 +8,8 @@ import { taskDecider } from './decide.ts';
 const given = specFor(taskDecider);
 
 test.each([
-  ['../../etc/passwd', 'args.file: expected a path inside the workspace of the executor'],
+  ['../../etc/passwd', 'args.file: expected a relative path inside HOLDPOINT_WORKSPACE of the executor'],
+  ['/etc/passwd', 'args.file: expected a relative path inside HOLDPOINT_WORKSPACE of the executor'],
   ['a.lock', 'args.file: expected not the lock of another file'],
 ])('an argument that becomes %s is refused before people are asked', (file, message) => {
   const task = play(
@@ -31,12 +32,15 @@ test('an argument that is wrong from the start is refused with the submission', 
   );
 });
 
-test('a wrong argument of a built-in workflow is refused with the submission', () => {
-  given()
-    .when(submit({ ...submission, inputs: { file: '../x' } }), NOW)
-    .thenAnswersError('ORCHESTRATOR_WORKFLOW_INVALID')
-    .thenEmits();
-});
+test.each(['../x', '/etc/passwd'])(
+  'a wrong argument %s of a built-in workflow is refused with the submission',
+  (file) => {
+    given()
+      .when(submit({ ...submission, inputs: { file } }), NOW)
+      .thenAnswersError('ORCHESTRATOR_WORKFLOW_INVALID')
+      .thenEmits();
+  },
+);
 
 test('a correct argument is put to people', () => {
   const task = play([effect('a', { args: { file: '{{ inputs.file }}', line: 'x' } })], {

@@ -26,7 +26,7 @@ export const sample: BuiltInWorkflow = {
         type: 'text',
         name: 'file',
         label: 'File',
-        help: 'path in the workspace of the executor',
+        help: 'relative path in the workspace of the executor',
         required: false,
         default: 'sample.txt',
       },

@@ -5,7 +5,12 @@ import { CleanFailure } from '../../ports/capability.ts';
 import { followed, isWithin } from './real-path.ts';
 
 const leadsOut = (): CleanFailure =>
-  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'The path leads out of the workspace'));
+  new CleanFailure(
+    errorBody(
+      'EXECUTOR_PATH_REFUSED',
+      'The path leads out of HOLDPOINT_WORKSPACE of the executor: use a path inside it',
+    ),
+  );
 
 const inside = (base: string, path: string): boolean => path !== base && isWithin(base, path);
 
