@@ -2,15 +2,16 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { keysIn } from '@holdpoint/contracts/effect/check-grant';
 import type { EndClaim } from '@holdpoint/contracts/effect/remote';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { Clock } from '@holdpoint/runtime/engine/clock';
-import { expect, onTestFinished, test } from 'vitest';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { WorkerLine } from '../activation/session/port.ts';
 import { createTestGate, type TestGateOptions } from '../testing/gate.ts';
 import { createTimeline } from '../testing/timeline.ts';
 import { runClaimant } from './claimant.ts';
 import type { ClaimRequests } from './connection.ts';
-import { defineEffect, type EffectOptions } from './define-effect.ts';
+import { defineEffect, type EffectOptions, type RemoteContext } from './define-effect.ts';
 import { nothingHappened } from './effect-errors.ts';
 
 const Args = z.object({ charge: z.string() });
@@ -26,13 +27,10 @@ const start = (
   gateOptions: TestGateOptions = {},
 ) => {
   const timeline = createTimeline();
-  const clock: Clock = {
-    now: timeline.now,
-    after: timeline.after,
-    every: () => expect.fail('unused'),
-  };
+  const { clock = { now: timeline.now, after: timeline.after, every: () => expect.fail('unused') } } =
+    gateOptions;
   const now = (): number => 1_800_000_000_000 + timeline.now();
-  const gate = createTestGate({ clock, now, ...gateOptions });
+  const gate = createTestGate({ now, ...gateOptions, clock });
   let runs = 0;
   const effect = defineEffect({
     name: 'refund',
@@ -244,6 +242,29 @@ test('a function that takes too long is aborted, and its outcome is unknown', as
   run();
   await advance(8_000);
   expect(gate.effects()).toMatchObject([{ state: 'in_doubt' }]);
+});
+
+test('a run of thirty days is not aborted at once', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let finish = (): void => undefined;
+  let signal: AbortSignal | undefined;
+  const options = {
+    timeoutMs: WAIT_MAX_MS,
+    run: ({ charge }: z.infer<typeof Args>, context: RemoteContext) => {
+      ({ signal } = context);
+      return new Promise<Outputs>((resolve) => (finish = () => resolve({ refund: charge })));
+    },
+  };
+  const { hold, run, gate } = start(options, undefined, { clock: systemClock });
+  await hold();
+  run();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(signal?.aborted).toBe(false);
+  expect(gate.effects()).toMatchObject([{ state: 'running' }]);
+  finish();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(gate.effects()).toMatchObject([{ state: 'applied', outputs: { refund: 'ch_1' } }]);
 });
 
 test('assertInForce throws after the lease was lost', async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { Environment } from './command-env.ts';
 import {
   type Access,
@@ -53,7 +54,6 @@ const GRACE_MS = 5_000;
 const GONE_MS = 10_000;
 /** A process that left the group may hold the output open forever. */
 const DRAIN_MS = 2_000;
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 const notBegun = (problem: string, cancelled = false): GroupEnd => ({
   exitCode: undefined,
@@ -185,10 +185,10 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
     kill = setTimeout(() => signalGroup(group, 'SIGKILL'), graceMs);
   };
   const cancel = (): void => stop('cancelled');
-  const limit =
+  const stopLimit =
     request.timeoutMs === undefined
       ? undefined
-      : setTimeout(() => stop('timed out'), Math.min(request.timeoutMs, TIMER_MAX_MS));
+      : systemClock.after(request.timeoutMs, () => stop('timed out'));
   request.signal?.addEventListener('abort', cancel, { once: true });
   // It may have been aborted while the command was looked up.
   if (request.signal?.aborted === true) cancel();
@@ -210,7 +210,7 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
       durationMs: Math.round(performance.now() - began),
     };
   } finally {
-    clearTimeout(limit);
+    stopLimit?.();
     clearTimeout(kill);
     gate?.destroy();
     request.signal?.removeEventListener('abort', cancel);
