@@ -9,7 +9,7 @@ import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { KeyObject } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { AnyRemoteEffect, Finding } from './define-effect.ts';
 import { NothingHappened } from './effect-errors.ts';
 
@@ -104,10 +104,20 @@ export const admit = (
   return { kind: 'admitted', effect, part, args: own, preview };
 };
 
-/** Outputs as JSON within the limit. An applied effect is recorded even with invalid outputs. */
-export const sentOutputs = (outputs: unknown): JsonObject => {
+/** Outputs as JSON that fits the schema, within the limit. An applied effect is recorded even with invalid outputs. */
+export const sentOutputs = (outputs: unknown, schema?: z.ZodType): JsonObject => {
+  let parsed = outputs ?? {};
   try {
-    const text = JSON.stringify(outputs ?? {});
+    if (schema !== undefined) {
+      const { success, data, error } = schema.safeParse(parsed);
+      if (!success) return { outputsInvalid: readable(z.prettifyError(error)) };
+      parsed = data as object;
+    }
+  } catch (error) {
+    return { outputsInvalid: textOf(error) };
+  }
+  try {
+    const text = JSON.stringify(parsed);
     const bytes = Buffer.byteLength(text);
     if (bytes > REMOTE_OUTPUTS_MAX_BYTES) return { outputsTooLarge: bytes };
     const { success, data } = JsonObject.safeParse(JSON.parse(text));
@@ -120,18 +130,21 @@ export const sentOutputs = (outputs: unknown): JsonObject => {
 const textOf = (error: unknown): string => readable(error instanceof Error ? error.message : String(error));
 
 /** The end of a function that returned. */
-export const resultOf = (part: Part, returned: unknown): Result => {
-  if (part !== 'probe') return { kind: 'applied', outputs: sentOutputs(returned) };
-  const given = returned as Finding<object> | undefined;
+export const resultOf = (part: Part, returned: unknown, output?: z.ZodType): Result => {
+  if (part !== 'probe')
+    return { kind: 'applied', outputs: sentOutputs(returned, part === 'run' ? output : undefined) };
+  const given = returned as Finding<object> | null | undefined;
   const { found, reason, outputs } =
-    typeof given === 'object' ? given : { found: given, reason: undefined, outputs: undefined };
+    typeof given === 'object' && given !== null
+      ? given
+      : { found: given, reason: undefined, outputs: undefined };
   if (found !== 'applied' && found !== 'not_applied')
     return { kind: 'found', found: 'unknown', reason: readable(reason ?? 'the probe does not know') };
   return {
     kind: 'found',
     found,
     reason: readable(reason ?? `the probe found it ${found}`),
-    ...(outputs !== undefined && { outputs: sentOutputs(outputs) }),
+    ...(outputs !== undefined && { outputs: sentOutputs(outputs, output) }),
   };
 };
 

@@ -236,6 +236,35 @@ test.each([
   expect(gate.effects()).toMatchObject([{ state }]);
 });
 
+test.each([
+  ['of another type', { refund: 7 }, 'expected string'],
+  ['of a function without a result', undefined, 'expected string'],
+])('outputs %s do not fit: the effect is applied, and its holder learns that', async (_, returned, why) => {
+  const { hold, run, advance, gate } = start({
+    output: z.object({ refund: z.string() }),
+    run: () => returned as never,
+  });
+  const held = await hold();
+  run();
+  await advance(1_000);
+  expect(gate.effects()).toMatchObject([
+    { state: 'applied', outputs: { outputsInvalid: expect.stringContaining(why) as string } },
+  ]);
+  await expect(held.wait()).rejects.toMatchObject({ code: 'PROGRAM_OUTPUT_INVALID' });
+});
+
+test('outputs are sent as their schema reads them', async () => {
+  const { hold, run, advance, gate } = start({
+    output: z.object({ refund: z.string() }),
+    run: () => ({ refund: 're_1', raw: { secret: 'of the payment API' } }),
+  });
+  await hold();
+  run();
+  await advance(1_000);
+  expect(gate.effects()).toMatchObject([{ state: 'applied', outputs: { refund: 're_1' } }]);
+  expect(Object.keys(gate.effects()[0]?.outputs ?? {})).toEqual(['refund']);
+});
+
 test('a function that takes too long is aborted, and its outcome is unknown', async () => {
   const { hold, run, advance, gate } = start({ timeoutMs: 2_000, run: () => new Promise(() => undefined) });
   await hold();

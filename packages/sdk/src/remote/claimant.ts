@@ -168,10 +168,8 @@ export const runClaimant = (ports: ClaimantPorts): RunningClaimant => {
     const run = effect.options[part] as (args: unknown, context: RemoteContext) => unknown;
     const done = Promise.resolve()
       .then(() => run(args, contextOf(flight, preview)))
-      .then(
-        (returned) => resultOf(part, returned),
-        (error: unknown) => resultOfError(part, error),
-      );
+      .then((returned) => resultOf(part, returned, effect.options.output))
+      .catch((error: unknown) => resultOfError(part, error));
     if (timeoutMs === undefined) return done;
     const late = new Error(`it took longer than ${String(timeoutMs)} ms`);
     const stopTimer = clock.after(timeoutMs, () => flight.controller.abort(late));

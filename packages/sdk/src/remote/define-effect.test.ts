@@ -10,7 +10,7 @@ import { phasesFor } from '../definition/phases-for.ts';
 import { defineWorkflow } from '../definition/workflow.ts';
 import { createTestEnvironment } from '../testing/create-test-environment.ts';
 import { createTestGate } from '../testing/gate.ts';
-import { sentOutputs } from './claimant-rules.ts';
+import { resultOf, sentOutputs } from './claimant-rules.ts';
 import { defineEffect } from './define-effect.ts';
 import { takeSeat } from './seat.ts';
 import { startClaimant } from './start-claimant.ts';
@@ -65,6 +65,34 @@ test.each([
   ['no outputs', undefined, {}],
 ])('%s do not hide that the effect was applied', (_, outputs, sent) => {
   expect(sentOutputs(outputs)).toEqual(sent);
+});
+
+const Output = z.object({ refund: z.string() });
+const broken = z.object({ refund: z.string().refine(() => Promise.resolve(true)) });
+const invalid = { outputsInvalid: expect.any(String) as string };
+
+test.each([
+  ['a run', 'run', { refund: 1 }, Output, { kind: 'applied', outputs: invalid }],
+  [
+    'a run with a schema that cannot check',
+    'run',
+    { refund: 're' },
+    broken,
+    { kind: 'applied', outputs: invalid },
+  ],
+  ['a preview', 'preview', { plan: 1 }, Output, { kind: 'applied', outputs: { plan: 1 } }],
+  ['a compensation', 'compensate', {}, Output, { kind: 'applied', outputs: {} }],
+  ['a probe', 'probe', { found: 'applied', outputs: {} }, Output, { found: 'applied', outputs: invalid }],
+  [
+    'a probe that fits',
+    'probe',
+    { found: 'applied', outputs: { refund: 're' } },
+    Output,
+    { outputs: { refund: 're' } },
+  ],
+  ['a probe without a finding', 'probe', null, Output, { found: 'unknown' }],
+] as const)('the outputs of %s are checked if the schema is theirs', (_, part, returned, output, result) => {
+  expect(resultOf(part, returned, output)).toMatchObject(result);
 });
 
 test('a phase of a workflow requests the effect with its class and key', async () => {
