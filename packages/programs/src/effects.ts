@@ -43,6 +43,7 @@ const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
       approvalTimeoutMs: effect.approvalTimeoutMs ?? DECISION_MS,
       // A program that sets the time handles the expiry.
       ...(effect.approvalTimeoutMs !== undefined && { endsOnExpiry: true }),
+      ...(effect.previews === true && { previews: true as const }),
       ...(probe !== undefined && { probe }),
       ...(compensate !== undefined && { compensate }),
       ...(rollbackHint !== undefined && { rollbackHint }),

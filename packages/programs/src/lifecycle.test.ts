@@ -356,6 +356,23 @@ describe('an effect of a phase', () => {
       .thenEmits();
   });
 
+  test('approvers of a remote effect see its preview if the program says that it has one', () => {
+    const remote = { ...effect({ charge: 'ch_1' }), uses: 'cap.remote.refund', previews: true } as const;
+    given(...after(submission(), claim(1)))
+      .when(record(1, { kind: 'effect', effect: remote }), NOW)
+      .thenSends(
+        { data: { definition: { nodes: [{ uses: 'cap.remote.refund', effect: { previews: true } }] } } },
+        {},
+      );
+  });
+
+  test('a preview of a capability without one is refused', () => {
+    given(...after(submission(), claim(1)))
+      .when(record(1, { kind: 'effect', effect: { ...effect(), previews: true } }), NOW)
+      .thenAnswersError('ORCHESTRATOR_PROGRAM_INVALID')
+      .thenEmits();
+  });
+
   test('an invalid effect is refused at once, with its problems', () => {
     given(...after(submission(), claim(1)))
       .when(record(1, { kind: 'effect', effect: { ...effect(), uses: 'cap.no.such_thing' } }), NOW)

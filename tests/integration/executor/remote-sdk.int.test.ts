@@ -10,7 +10,7 @@ import {
   type RemoteConnection,
   startClaimant,
 } from '@holdpoint/sdk/http';
-import { remoteOverNats } from '@holdpoint/sdk/index';
+import { createClient, defineWorkflow, phasesFor, remoteOverNats, startWorker } from '@holdpoint/sdk/index';
 import { type EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -190,6 +190,59 @@ test('people approve the preview, a probe finds the release whose answer was los
   await decide(task, 'approve');
   await until('the release is reverted', () => (running === undefined ? true : undefined));
   expect(seen.at(-1)).toEqual({ args: { version: 'v2' }, outputs: { version: 'v2' } });
+});
+
+test('the approvers of an effect of a program see its preview, and it runs with that preview', async () => {
+  const seen: unknown[] = [];
+  const apply = defineEffect({
+    name: 'apply_in_program',
+    effectClass: 'keyed',
+    input: z.object({ wanted: z.string() }),
+    output: z.object({ applied: z.string() }),
+    key: ({ wanted }) => wanted,
+    preview: ({ wanted }) => ({ plan: `+ ${wanted}` }),
+    run: ({ wanted }, { preview }) => {
+      seen.push(preview);
+      return { applied: wanted };
+    },
+  });
+  const { effectPhase, terminalPhase } = phasesFor(z.object({ applied: z.string().default('') }));
+  const workflow = defineWorkflow({
+    id: 'apply_wanted',
+    version: '1',
+    state: z.object({ applied: z.string().default('') }),
+    initial: 'apply',
+    phases: {
+      apply: effectPhase({
+        effect: () => apply.request({ wanted: 'a server' }),
+        onResult: ({ applied }, draft) => void (draft.applied = applied),
+        next: 'done',
+      }),
+      done: terminalPhase({ output: ({ applied }) => applied }),
+    },
+  });
+  const claimant = startClaimant({ connection: http, effects: [apply], signals: false });
+  onTestFinished(() => claimant.stop());
+  await claimant.ready;
+  const connection = await system.connect('worker');
+  const programs = startWorker({ connection, workflows: [workflow], signals: false, log: () => undefined });
+  onTestFinished(() => programs.stop());
+  await programs.ready;
+  const client = createClient({ connection: await system.connect('operator'), token: system.client.token });
+  const handle = await client.start(workflow, {});
+  const child = await until('the effect has a task', async () => {
+    const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: TaskId.parse(handle.id) });
+    return effects[0];
+  });
+  const request = await until('its request is there', async () => {
+    const { items } = await system.client.ask('approvals', 'list', { task: child });
+    return items[0] && system.client.ask('approvals', 'get', { id: items[0].id });
+  });
+  expect(request.effect?.args).toEqual({ wanted: 'a server', preview: { plan: '+ a server' } });
+  expect(seen).toEqual([]);
+  await decide(child, 'approve');
+  expect(await handle.result()).toBe('a server');
+  expect(seen).toEqual([{ plan: '+ a server' }]);
 });
 
 describe('a claimant whose clock is wrong', () => {

@@ -27,6 +27,8 @@ export const ProgramEffect = z.object({
   title: z.string().min(1).max(500).optional(),
   /** Required for custom capabilities. */
   effectClass: EffectClass.optional(),
+  /** Only for custom and remote capabilities with a preview: `<uses>.preview` runs before the request. */
+  previews: z.literal(true).optional(),
   audience: Audience.optional(),
   approvalTimeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),

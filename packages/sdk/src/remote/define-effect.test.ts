@@ -6,6 +6,7 @@ import { remoteVectors } from '@holdpoint/contracts/generate/vectors';
 import { keyIdOf } from '@holdpoint/contracts/values/jws';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { programEffect } from '../activation/context/effect-request.ts';
 import { phasesFor } from '../definition/phases-for.ts';
 import { defineWorkflow } from '../definition/workflow.ts';
 import { createTestEnvironment } from '../testing/create-test-environment.ts';
@@ -43,6 +44,13 @@ test('defaults are filled in before approvers see the arguments', () => {
     idempotencyKey: 'refund:ch_1',
     target: 'payments:ch_1',
   });
+});
+
+test('the request of a workflow says whether the effect has a preview', () => {
+  const args = { charge: 'ch_1', cents: 1 };
+  const shown = defineEffect({ ...refund.options, preview: ({ cents }) => ({ cents }) });
+  expect(refund.request(args)).not.toHaveProperty('previews');
+  expect(programEffect(shown.request(args))).toMatchObject({ uses: 'cap.remote.refund', previews: true });
 });
 
 test('arguments that do not fit are refused before anything is requested', () => {

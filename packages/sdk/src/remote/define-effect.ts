@@ -150,6 +150,7 @@ export const defineEffect = <Args extends object, Outputs extends object = JsonO
         kind: definition.kind,
         effectClass: definition.effectClass,
         target: remoteTargetOf(definition, sent),
+        ...(preview && { previews: true as const }),
         ...(output && { result: output }),
       };
     },

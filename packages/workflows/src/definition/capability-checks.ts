@@ -60,6 +60,14 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
       expected: 'no until: effects happen once, only work repeats',
     });
   }
+  if (effect.previews === true && !isCustom(node.uses) && !isRemote(node.uses)) {
+    error({
+      code: 'WORKFLOW_EFFECT_USES',
+      path: `${path}.previews`,
+      found: 'true',
+      expected: `no previews: only cap.custom. and cap.remote. capabilities take it (uses ${node.uses})`,
+    });
+  }
   const kind = factsOf(node.uses)?.kind;
   if (kind !== undefined && kind !== effect.kind) {
     error({

@@ -60,10 +60,6 @@ const declaredEffect = (
     const expected = `no class: the class of ${uses} is fixed`;
     fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
   }
-  if (raw.previews === true && !isCustom(uses) && !isRemote(uses)) {
-    const expected = `no previews: only cap.custom. and cap.remote. capabilities take it (uses ${uses})`;
-    fields.error('WORKFLOW_EFFECT_USES', 'effect.previews', 'true', expected);
-  }
   return {
     // A probe counts no matter whether the effect or the arguments name it: the executor treats both alike.
     ...classified(node, raw.side_effect_kind, {
