@@ -97,6 +97,23 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     expect(await page.title()).toBe('(6) Tasks · Holdpoint');
   });
 
+  test('a merge shows repository, branch and target, and its patch file by file', async () => {
+    const { page } = await open('#/inbox/a-merge00001');
+    const article = page.getByRole('article');
+    await article.getByRole('heading', { level: 2, name: 'Merge draft/greetings into main' }).waitFor();
+    await article.getByText('/srv/shop', { exact: true }).waitFor();
+    await article.locator('code.target').getByText('branch:main').waitFor();
+    const files = article.locator('details.diff-file');
+    expect(await files.locator('summary').allTextContents()).toEqual([
+      'src/greetings.ts +4 −2',
+      'docs/greetings.md +2 −0',
+    ]);
+    const added = files.last().getByText('In English, German and French.');
+    await added.waitFor();
+    await files.last().locator('summary').click();
+    await added.waitFor({ state: 'hidden' });
+  });
+
   test('the page is usable with the keyboard alone', async () => {
     const { page } = await open('#/inbox');
     await page.getByText('Append one line to greetings.txt').waitFor();

@@ -47,7 +47,8 @@ const approval = (id: string, rest: Some, effect: Some = {}): ApprovalView => {
   } as unknown as ApprovalView;
 };
 
-const DIFF = `--- a/src/greetings.ts
+const DIFF = `diff --git a/src/greetings.ts b/src/greetings.ts
+--- a/src/greetings.ts
 +++ b/src/greetings.ts
 @@ -1,6 +1,8 @@
  export const greetings = {
@@ -60,6 +61,13 @@ const DIFF = `--- a/src/greetings.ts
 -export const greet = (language) => greetings[language];
 +export const greet = (language: keyof typeof greetings, name: string) =>
 +  \`\${greetings[language]}, \${name}\`;
+diff --git a/docs/greetings.md b/docs/greetings.md
+new file mode 100644
+--- /dev/null
++++ b/docs/greetings.md
+@@ -0,0 +1,2 @@
++# Greetings
++In English, German and French.
 `;
 
 const approvals = (): ApprovalView[] =>
@@ -96,7 +104,8 @@ const approvals = (): ApprovalView[] =>
               { sha: '9f2c1d7a4b6e8f0a1c3d5e7f9b1a3c5d7e9f0b2d', subject: 'French greetings' },
               { sha: '1b7e0aa24b6e8f0a1c3d5e7f9b1a3c5d7e9f0b2d', subject: 'Be polite in German' },
             ],
-            diffstat: ' src/greetings.ts | 8 +++++---\n 1 file changed, 5 insertions(+), 3 deletions(-)',
+            diffstat:
+              ' docs/greetings.md | 2 ++\n src/greetings.ts | 6 ++++--\n 2 files changed, 6 insertions(+), 2 deletions(-)',
             patch: DIFF,
           },
         },

@@ -15,13 +15,31 @@ test('a merge is shown with its commits and files, as escaped text', () => {
   expect(lines.slice(2)).toEqual(['  hello.txt | 1 +', '  1 file changed, 1 insertion(+)']);
 });
 
-test('a merge is shown with its patch, line by line', () => {
-  const patch = 'diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+  b\n';
+test('a merge is shown with its patch, file by file and line by line', () => {
+  const note = '[shortened, all of it: git diff 1 2]';
+  const first = 'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+  b\n';
+  const second =
+    'diff --git a/y b/y\nnew file mode 100755\n--- /dev/null\n+++ b/y\n@@ -0,0 +1,2 @@\n+c\u001b\n';
+  const patch = `${first}${second}${note}\n`;
   expect(previewText({ uses, args: { preview: { ...preview, patch } } }).slice(4)).toEqual([
-    '  diff --git a/x b/x',
+    '  x (+1 -1)',
+    '    @@ -1 +1 @@',
+    '    -a',
+    '    +  b',
+    '  y (+1 -0)',
+    '    new file mode 100755',
+    '    @@ -0,0 +1,2 @@',
+    '    +c\\u{1b}',
+    `  ${note}`,
+  ]);
+});
+
+test('a diff without names of files is shown line by line', () => {
+  const patch = '@@ -1 +1 @@\n-a\n+b\n';
+  expect(previewText({ uses, args: { preview: { ...preview, patch } } }).slice(4)).toEqual([
     '  @@ -1 +1 @@',
     '  -a',
-    '  +  b',
+    '  +b',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import { isDiff } from '@holdpoint/contracts/effect/patch';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { isDiff } from '../text/diff-lines.ts';
 
 /** A part of an effect that is more readable than JSON. */
 export type EffectPart =
