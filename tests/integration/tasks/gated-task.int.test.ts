@@ -1,5 +1,5 @@
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import { NodeId } from '@holdpoint/contracts/values/ids';
+import { approvalIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
@@ -9,6 +9,7 @@ import { TaskChanged } from '@holdpoint/contracts/task/changed';
 import { Svcm } from '@nats-io/services';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandLine } from '../../kit/command-line.ts';
 import { recordTraffic } from '../../kit/bus/recorded-traffic.ts';
 import { appliedByKey } from '../../kit/effects/effect-file.ts';
 import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
@@ -21,7 +22,7 @@ import {
   waitForPhase,
   waitForRequest,
 } from '../../kit/tasks/tasks.ts';
-import { untilTrue } from '../../kit/until.ts';
+import { until, untilTrue } from '../../kit/until.ts';
 
 let system: System;
 let services: Readonly<Record<ServiceName, ServiceInProcess>>;
@@ -33,7 +34,7 @@ afterAll(() => system.stop());
 
 const APPEND = NodeId.parse('append');
 /** A workflow with one effect, on a file. */
-const appending = (file: string): WorkflowDefinition => ({
+const appending = (file: string, approvalTimeoutMs = 300_000): WorkflowDefinition => ({
   id: 'appending',
   version: '1',
   nodes: [
@@ -49,7 +50,7 @@ const appending = (file: string): WorkflowDefinition => ({
         target: 'file:any',
         pool: DEFAULT_POOL,
         audience: ['operators'],
-        approvalTimeoutMs: 300_000,
+        approvalTimeoutMs,
       },
     },
   ],
@@ -110,6 +111,31 @@ describe('a gated task', () => {
       code: 'ORCHESTRATOR_WORKFLOW_INVALID',
       message: expect.stringContaining('HOLDPOINT_WORKSPACE of the executor') as string,
     });
+  });
+
+  test('an expired request pauses its task, and the printed command makes a new request', async () => {
+    const { client } = system;
+    const { id } = await client.ask('orchestrator', 'submit', {
+      id: newTaskId(),
+      workflow: 'appending',
+      goal: 'append in time',
+      definition: appending('expired.txt', 1_000),
+    });
+    await waitForPhase(client, id, 'paused');
+    expect(await client.ask('approvals', 'get', { id: approvalIdOf(id, APPEND, 1) })).toMatchObject({
+      status: 'expired',
+    });
+    const holdpoint = commandLine(system);
+    const { out, err } = await holdpoint('task', 'watch', id);
+    const [, job = '', answer = ''] = /holdpoint recovery resolve (\S+) (retry)\b/.exec(`${out}${err}`) ?? [];
+    expect(out).toContain('append: expired: no decision within 1 second\n');
+    expect(await holdpoint('recovery', 'resolve', job, answer)).toMatchObject({ code: 0 });
+    const request = await until('there is a new request', () =>
+      client.ask('approvals', 'get', { id: approvalIdOf(id, APPEND, 2) }),
+    );
+    expect(request).toMatchObject({ task: id, node: APPEND });
+    const { events } = await client.ask('orchestrator', 'history', { id });
+    expect(events.filter(({ type }) => type === 'approval_requested')).toHaveLength(2);
   });
 
   test('the messages about a gated task are CloudEvents with the versions and the trace of its submission', async () => {

@@ -26,7 +26,9 @@ export const eventText = (event: TaskEvent): string => {
     case 'approval_requested':
       return `${event.node}: ${effectLine(event.effect)}, approval ${event.approval}`;
     case 'approval_closed':
-      return `${event.node}: ${event.outcome} by ${event.by}${quoted(event.comment)}`;
+      return event.outcome === 'expired'
+        ? `${event.node}: expired${because(event.comment)}`
+        : `${event.node}: ${event.outcome} by ${event.by}${quoted(event.comment)}`;
     case 'effect_ordered':
       return `${event.node}: effect ${event.effectId}`;
     case 'node_waiting':
