@@ -60,6 +60,23 @@ describe.skipIf(chromium === undefined)('settings in the console', () => {
     await page.locator('[data-person=grace]').waitFor({ state: 'detached' });
   });
 
+  test('a standing rule is listed and revoked after a confirmation', async () => {
+    const [rule] = alone.standIn.state.rules;
+    if (rule === undefined) throw new TypeError('no rule');
+    const { page } = await alone.open('#/settings');
+    const row = page.locator(`[data-rule=${rule.id}]`);
+    await row.getByText('Approves cap.file.append, on file:greetings.txt').waitFor();
+    await row.getByRole('button', { name: `Revoke ${rule.name}` }).click();
+    await row.getByText('Matching requests wait for a person from now on.').waitFor();
+    await row.getByRole('button', { name: 'Back' }).click();
+    expect(alone.standIn.state.rules).toContain(rule);
+    await row.getByRole('button', { name: `Revoke ${rule.name}` }).click();
+    await row.getByRole('button', { name: 'Confirm: Revoke' }).click();
+    await page.getByText('Rule revoked.').waitFor();
+    await row.waitFor({ state: 'detached' });
+    expect(alone.standIn.state.rules).not.toContain(rule);
+  });
+
   test('a user without the rights sees why, and no form', async () => {
     alone.standIn.state.isAdministrator = false;
     alone.standIn.state.scopes = ['approvals:read', 'approvals:decide'];

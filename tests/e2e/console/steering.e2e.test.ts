@@ -157,6 +157,7 @@ describe.skipIf(chromium === undefined)('steering in the console', () => {
       await step.getByRole('button', { name: /^work/ }).click();
       writeFileSync(join(tried.repository, mended), '');
       const actions = step.getByRole('group', { name: 'Actions on the step' });
+      expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0);
       await actions.getByRole('button', { name: label }).click();
       await step.getByLabel('Why (optional)').fill('as it was agreed');
       await step.getByRole('button', { name: `Confirm: ${label}` }).click();
