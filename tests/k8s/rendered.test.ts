@@ -60,6 +60,19 @@ test.skipIf(!there).each(WRONG)('the chart refuses %s', (_, value, named) => {
   expect(made?.stderr).toMatch(named);
 });
 
+// Only a cluster has secrets to look up, so this reads the template.
+test('a certificate is demanded before the installation, unless an annotation has it made', () => {
+  const source = readSource('infra/chart/templates/secrets.yaml');
+  expect(source.match(/^.*tlsSecret.*$/gm)).toEqual([
+    '{{- if and .Values.ingress.enabled (not $issued) }}{{ $needed = append $needed .Values.ingress.tlsSecret }}{{ end }}',
+  ]);
+  const [, pattern = ''] = /regexMatch "([^"]+)" \$name \}\}\{\{ \$issued = true/.exec(source) ?? [];
+  const issued = (annotation: string): boolean => new RegExp(pattern).test(annotation);
+  const makers = ['cert-manager.io/cluster-issuer', 'cert-manager.io/issuer', 'kubernetes.io/tls-acme'];
+  const others = ['nginx.ingress.kubernetes.io/auth-tls-secret', 'traefik.ingress.kubernetes.io/router.tls'];
+  expect([...makers, ...others].map(issued)).toEqual([true, true, true, false, false]);
+});
+
 type Values = Record<string, unknown>;
 
 /** The default values with `--set`, as helm reads it. */
