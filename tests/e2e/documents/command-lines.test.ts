@@ -51,6 +51,11 @@ describe('reading the commands of a document', () => {
     ]);
   });
 
+  test('a file for the output is no part of a command', () => {
+    expect(lines('```sh\nnode a.ts > out/b.conf   # public\ncat c > d\n```')).toEqual(['node a.ts', 'cat c']);
+    expect(() => lines('```sh\na > b > c\n```')).toThrow('a.md: a > b > c');
+  });
+
   test('an unreadable command is reported with its document', () => {
     expect(() => lines('```sh\na | b\n```')).toThrow('a.md: a | b');
   });

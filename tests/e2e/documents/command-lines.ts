@@ -40,6 +40,9 @@ export const readLine = (text: string): Pick<Documented, 'line' | 'words'> => {
 /** A backslash at the end of a line continues it on the next line. */
 const linesOf = (block: string): readonly string[] => block.replaceAll(/\\\n\s*/g, ' ').split('\n');
 
+/** A file for the output is no part of the command. */
+const withoutOutput = (text: string): string => text.replace(/ > [\w./-]+(?= +#|$)/, '');
+
 const isShell = (lang: unknown): boolean => typeof lang === 'string' && SHELLS.has(lang.split(' ')[0] ?? '');
 
 const linesOfToken = (token: Token): readonly string[] => {
@@ -57,7 +60,7 @@ export const documentedIn = (file: string, markdown: string): readonly Documente
   void marked.walkTokens(marked.lexer(markdown), (token) => void lines.push(...linesOfToken(token)));
   return lines.flatMap((text) => {
     try {
-      const { line, words } = readLine(text.trim());
+      const { line, words } = readLine(withoutOutput(text.trim()));
       return words.length === 0 ? [] : [{ file, line, words }];
     } catch (error) {
       throw new Error(`${file}: ${text}`, { cause: error });

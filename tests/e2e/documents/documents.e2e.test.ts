@@ -21,6 +21,9 @@ const documented = [
   'examples/coding-agent/README.md',
   'examples/data-migration/README.md',
   'examples/support-reply/README.md',
+  'infra/README.md',
+  'infra/chart/README.md',
+  'infra/compose/README.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** A command in two documents runs once. */
@@ -51,6 +54,8 @@ describe('every documented command', () => {
       ['npx', 'vitest', 'run', '--project', 'nosuch'],
       ['npx', 'vitest', 'run', '--project', 'unit', 'tests/nosuch.test.ts'],
       ['nosuch'],
+      ['hp', 'approval', 'aprove', 'x'],
+      ['alias', 'hp=docker compose -f nosuch.yaml run --rm cli'],
     ];
     for (const words of wrong) expect(await shapeProblem(words), words.join(' ')).toBeDefined();
   });

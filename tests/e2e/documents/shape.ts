@@ -6,6 +6,7 @@ import { root } from '@holdpoint/infra/local/folders';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { readSource } from '../../repo/source-tree.ts';
+import { readLine } from './command-lines.ts';
 
 const Manifest = z.object({ scripts: z.record(z.string(), z.string()) });
 
@@ -116,7 +117,11 @@ export const shapeProblem = async (words: readonly string[]): Promise<string | u
   const [first = '', ...rest] = words.slice(start);
   switch (first) {
     case 'holdpoint':
+    // The alias of a document for `holdpoint` in a container.
+    case 'hp':
       return parseHoldpoint(rest);
+    case 'alias':
+      return shapeProblem(readLine(rest.join(' ').replace(/^hp=/, '')).words);
     case 'npm': {
       // The packages of an installation are tried in packages.e2e.test.ts.
       if (['start', 'test', 'install', 'publish'].includes(rest[0] ?? '')) return undefined;
