@@ -1,5 +1,7 @@
-/** A test that must fail, by file and by title in the source. */
+/** A test that must fail, by file and by title in the source. The title of a test in Python is the name of its function. */
 export type Catch = { readonly file: string; readonly title: string };
+
+export const isPython = ({ file }: { readonly file: string }): boolean => file.endsWith('.py');
 
 /** A change of one place in the real source. */
 export type Bug = {

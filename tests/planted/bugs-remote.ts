@@ -9,8 +9,10 @@ import {
   grantCheck,
   heldEffects,
   remoteStarts,
+  vectorsInPython,
   webhookSender,
   webhookSignature,
+  workerInPython,
 } from './tests.ts';
 
 /** Mistakes in the checks of remote effects. */
@@ -137,5 +139,29 @@ export const REMOTE_BUGS: readonly Bug[] = [
         'a failed attempt is repeated with doubling delays of at most an hour, and given up after the last',
       ),
     ],
+  },
+  {
+    name: 'a claimant in Python acts on an effect that differs from its grant',
+    file: 'packages/python/src/holdpoint/claiming/grants.py',
+    find: `    if digest != order.digest:\n`,
+    replace: `    if not digest:\n`,
+    caughtBy: [
+      vectorsInPython('test_a_grant_is_judged_as_by_the_contracts'),
+      workerInPython('test_an_order_that_approvals_did_not_sign_is_refused'),
+    ],
+  },
+  {
+    name: 'a claimant in Python carries out a start twice',
+    file: 'packages/python/src/holdpoint/claiming/runs.py',
+    find: `                if (run.id, run.epoch) in self._seen:\n`,
+    replace: `                if run in self._seen:\n`,
+    caughtBy: [workerInPython('test_an_order_that_arrives_twice_runs_once')],
+  },
+  {
+    name: 'a claimant in Python goes on after its lease was lost',
+    file: 'packages/python/src/holdpoint/claiming/claimant.py',
+    find: `        if item.state == "lost":\n`,
+    replace: `        if item.state == "":\n`,
+    caughtBy: [workerInPython('test_a_function_asks_the_ledger_right_before_its_change')],
   },
 ];

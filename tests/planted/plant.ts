@@ -4,9 +4,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectOf } from '@holdpoint/infra/levels';
 import { root } from '@holdpoint/infra/local/folders';
-import { type Bug, type Catch, planted, whyNotPlantable } from './bug.ts';
+import { findPython } from '../kit/python.ts';
+import { type Bug, type Catch, isPython, planted, whyNotPlantable } from './bug.ts';
 import { BUGS } from './bugs.ts';
 import { type Copy, copyTree } from './copy.ts';
+import { installPytest, runPytest } from './run-pytest.ts';
 import { patternOf, type Ran, runTests } from './run-tests.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -22,13 +24,23 @@ const chosen = (names: readonly string[]): readonly Bug[] => {
   process.exit(64);
 };
 
-/** Runs the tests of each project in turn. */
-const run = async ({ folder }: Copy, wanted: readonly Catch[]): Promise<Ran> => {
+/** Bugs that only tests in Python catch are skipped, with the reason, where there is no Python. */
+const python = await findPython();
+const skipped = ({ name, caughtBy }: Bug): boolean => {
+  const isSkipped = python.python === undefined && caughtBy.every(isPython);
+  if (isSkipped) say(`skipped, because ${python.reason}: ${name}`);
+  return isSkipped;
+};
+let pytest: string | undefined;
+
+/** Runs the tests of each project in turn, then those in Python. */
+const run = async ({ folder }: Copy, all: readonly Catch[]): Promise<Ran> => {
+  const wanted = all.filter((each) => !isPython(each));
   const projects = [...new Set(wanted.map(({ file }) => projectOf(file)))];
-  const all: Ran[] = [];
+  const runs: Ran[] = [];
   for (const project of projects) {
     if (stopping.signal.aborted) throw new Error('interrupted');
-    all.push(
+    runs.push(
       await runTests(
         folder,
         project,
@@ -37,9 +49,13 @@ const run = async ({ folder }: Copy, wanted: readonly Catch[]): Promise<Ran> => 
       ),
     );
   }
-  const problems = all.flatMap(({ problem }) => problem ?? []);
+  if (wanted.length < all.length) {
+    pytest ??= await installPytest(folder, python.python ?? '');
+    runs.push(await runPytest(folder, pytest, all.filter(isPython), stopping.signal));
+  }
+  const problems = runs.flatMap(({ problem }) => problem ?? []);
   return {
-    results: all.flatMap(({ results }) => results),
+    results: runs.flatMap(({ results }) => results),
     problem: problems.length === 0 ? undefined : problems.join('; '),
   };
 };
@@ -105,7 +121,7 @@ const plantAll = async (copy: Copy, bugs: readonly Bug[]): Promise<number> => {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
 
-const bugs = chosen(process.argv.slice(2));
+const bugs = chosen(process.argv.slice(2)).filter((bug) => !skipped(bug));
 const copy = await copyTree(root);
 try {
   process.exitCode = await plantAll(copy, bugs);

@@ -102,6 +102,9 @@ export const capabilityAdmission = of('services/approvals/src/capability/admissi
 export const remoteStarts = of('services/executor/src/effect/remote.test.ts');
 export const claimDesk = of('services/executor/src/adapters/claimants/claimants.test.ts');
 
+export const workerInPython = of('packages/python/tests/test_worker.py');
+export const vectorsInPython = of('packages/python/tests/test_vectors.py');
+
 /** The crash points of claimants in `npm test`. */
 export const CLAIM_POINTS: Catch = of('tests/crash-points/crash-points.test.ts')(
   'no effect of claimants is doubled or ungated in nine hundred crash points',

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { brokenLinks, type Documents, guaranteesIn, missingTests } from './markdown.ts';
-import { factsOf } from './source-facts.ts';
+import { factsOf, titlesIn } from './source-facts.ts';
 import { filesEnding, readSource, ROOT } from './source-tree.ts';
 
 const GUARANTEES = 'docs/reference/guarantees.md';
 const repository: Documents = { read: readSource, exists: (path) => existsSync(join(ROOT, path)) };
 
 const titlesOf = (file: string): readonly string[] | undefined =>
-  repository.exists(file) ? factsOf(file, readSource(file)).tests : undefined;
+  repository.exists(file) ? titlesIn(file, readSource(file)) : undefined;
 
 test('every relative link of the documents leads somewhere', () => {
   const documents = [

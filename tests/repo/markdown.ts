@@ -56,7 +56,7 @@ export const brokenLinks = (path: string, documents: Documents): readonly string
 /** A promise of the system and a test that holds it. */
 export type Guarantee = { readonly row: string; readonly file: string; readonly title: string };
 
-const PROOF = /`(?<file>[^`]+\.test\.ts)`\s*›\s*`(?<title>[^`]+)`/gu;
+const PROOF = /`(?<file>[^`]+(?:\.test\.ts|\/test_\w+\.py))`\s*›\s*`(?<title>[^`]+)`/gu;
 
 /** The tests that a table's last column names; a row that names none is a problem, and so is a document without rows. */
 export const guaranteesIn = (

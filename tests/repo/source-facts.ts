@@ -98,3 +98,9 @@ export const factsOf = (path: string, source: string): SourceFacts => {
   }).visit(program);
   return { path, imports, uses, tests };
 };
+
+/** The titles of the tests in a file. Those in Python are the names of their functions. */
+export const titlesIn = (path: string, source: string): readonly string[] =>
+  path.endsWith('.py')
+    ? [...source.matchAll(/^def (test_\w+)\(/gmu)].map(([, name = '']) => name)
+    : factsOf(path, source).tests;
