@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { filesIn } from './docs-code.ts';
+import { filesIn, programsIn } from './docs-code.ts';
 import { filesEnding, readSource, ROOT } from './source-tree.ts';
 
 const run = promisify(execFile);
@@ -51,6 +51,13 @@ test(
     for (const { file, runs } of written) if (runs) await run(process.execPath, [file]);
   },
 );
+
+test('the README and the guide have the same first program in Python, of at most 25 lines', () => {
+  const first = (path: string) => programsIn(readSource(path)).get('refund.py') ?? '';
+  expect(first('README.md')).toBe(first('docs/python.md'));
+  expect(first('README.md')).toMatch(/refund\.hold\(.*wait\(\)/s);
+  expect(first('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(25);
+});
 
 describe('the files of a document', () => {
   test('are the blocks that are marked so', () => {

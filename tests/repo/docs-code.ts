@@ -28,3 +28,11 @@ export const filesIn = (document: string, markdown: string): readonly Documented
   if (twice !== undefined) throw new Error(`${document}: ${twice.name} is there twice`);
   return files;
 };
+
+const PYTHON = /^```python file=(?<name>\w+\.py)\n(?<code>[\s\S]*?)^```$/gmu;
+
+/** Every block that is marked as a program: `python file=refund.py`. */
+export const programsIn = (markdown: string): ReadonlyMap<string, string> =>
+  new Map(
+    [...markdown.matchAll(PYTHON)].map(({ groups }) => [groups?.['name'] ?? '', groups?.['code'] ?? '']),
+  );
