@@ -7,10 +7,12 @@ const run = promisify(execFile);
 const OLDEST_MINOR = 10;
 const NAMES = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
 
+type Found = { readonly python?: string; readonly reason: string };
+
 /** A Python that can run the package, or why there is none. */
-export const findPython = async (): Promise<{ readonly python?: string; readonly reason: string }> => {
+export const findPython = async (names: readonly string[] = NAMES): Promise<Found> => {
   const problems: string[] = [];
-  for (const python of NAMES)
+  for (const python of names)
     try {
       const { stdout } = await run(python, [
         '-c',
@@ -24,6 +26,9 @@ export const findPython = async (): Promise<{ readonly python?: string; readonly
     }
   return { reason: problems.join(', ') };
 };
+
+/** The oldest one. */
+export const findOldestPython = (): Promise<Found> => findPython(NAMES.toReversed());
 
 /** The Python of a new virtual environment with these packages. */
 export const environment = async (

@@ -19,16 +19,20 @@ import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commandLine } from '../../kit/command-line.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
-import { findPython } from '../../kit/python.ts';
+import { environment, findOldestPython, findPython } from '../../kit/python.ts';
+import { buildPage, startChromium, visit } from '../../kit/console/browser.ts';
+import { chromium } from '../../kit/console/console.ts';
+import { programsIn } from '../../repo/docs-code.ts';
 import { Hopeless, until } from '../../kit/until.ts';
-import { type Installed, installBuilt, programsIn } from './python.ts';
+import { type Installed, installBuilt } from './python.ts';
 
 const run = promisify(execFile);
 
 const found = await findPython();
 if (found.python === undefined) console.warn(`the Python package is not tested: ${found.reason}`);
 
-const guide = programsIn(readFileSync(join(root, 'docs', 'python.md'), 'utf8'));
+const text = readFileSync(join(root, 'docs', 'python.md'), 'utf8');
+const guide = programsIn(text);
 const program = (name: string): string => {
   const code = guide.get(name);
   if (code === undefined) throw new Error(`docs/python.md has no program ${name}`);
@@ -60,6 +64,29 @@ describe.skipIf(found.python === undefined)('the Python package', () => {
 
   test('wheel and sdist of this version are built', () => {
     expect(installed.files).toEqual([`holdpoint-${VERSION}-py3-none-any.whl`, `holdpoint-${VERSION}.tar.gz`]);
+  });
+
+  test('the sdist without extras works with the oldest Python, and names the extra that claims over NATS need', async () => {
+    const { python: oldest = '' } = await findOldestPython();
+    const sdist = join(home, 'dist', `holdpoint-${VERSION}.tar.gz`);
+    const plain = await environment(oldest, join(home, 'plain'), [sdist]);
+    const inside = (code: string) =>
+      run(plain, ['-c', code], { cwd: home, env: { PATH: process.env['PATH'] } });
+    expect((await inside('import holdpoint; print(holdpoint.Client.__name__)')).stdout).toBe('Client\n');
+    const refused = inside('import holdpoint.nats');
+    const line = 'ModuleNotFoundError: claims over NATS need an extra: pip install "holdpoint[nats]"\n';
+    await expect(refused).rejects.toHaveProperty('stderr', expect.stringContaining(`\n${line}`));
+    await expect(refused).rejects.toHaveProperty('stderr', expect.not.stringContaining('During handling'));
+  });
+
+  test('both clients have the methods that the guide lists', async () => {
+    const listed = /^`holdpoint\.Client`.*$/mu.exec(text)?.[0] ?? '';
+    const names = [...listed.matchAll(/`(\w+)`/gu)].map(([, name = '']) => name);
+    expect(names).toContain('answer_task');
+    const missing =
+      'print([(c.__name__, n) for c in (holdpoint.Client, holdpoint.AsyncClient) for n in sys.argv[1:] if not hasattr(c, n)])';
+    const { stdout } = await run(installed.python, ['-c', `import holdpoint, sys; ${missing}`, ...names]);
+    expect(stdout).toBe('[]\n');
   });
 
   test('its tests pass with the built wheel', async () => {
@@ -205,9 +232,33 @@ describe.skipIf(found.python === undefined)('the Python package', () => {
       .replaceAll('ch_1', 'ch_2')
       .replace(/^( +)return f"re_.*$/m, '$1print("refunding")\n$1__import__("time").sleep(600)');
 
+    const tokenIn = (file: string): string => readFileSync(file, 'utf8').trim();
+
+    /** A person finds out on the page of the task what became of the effect, and answers. */
+    const answerInConsole = async (executable: string, task: string, question: string): Promise<void> => {
+      await buildPage();
+      const browser = await startChromium(executable);
+      onTestFinished(() => browser.close());
+      const { operatorToken, approverToken } = layout(system.run.credentialsDir);
+      const operator = await visit(browser, `${url}/#/tasks/${task}`, tokenIn(operatorToken));
+      const effect = operator.page.locator('[data-effect]');
+      await effect.getByText('Unknown outcome').waitFor();
+      expect(await effect.textContent()).toMatch(
+        /Last held by.*killed\.py on .*, process \d+, with a token of operator.*sent no beat for 30 s.*A person says whether it happened/s,
+      );
+      const decide = operator.page.getByRole('link', { name: 'Decide' });
+      expect(await decide.getAttribute('href')).toContain(question);
+      const approver = await visit(browser, `${url}/#/inbox/${question}`, tokenIn(approverToken));
+      await approver.page.getByText('Did this happen?').waitFor();
+      await approver.page.getByRole('button', { name: 'It happened' }).click();
+      await approver.page.getByRole('button', { name: 'Confirm: It happened' }).click();
+      await effect.getByText('Applied', { exact: true }).waitFor();
+      expect([...operator.complaints, ...approver.complaints]).toEqual([]);
+    };
+
     test('a process that is killed after the change leaves a question, and the answer is its result', async () => {
       const killed = start('killed.py', KILLED);
-      await killed.printed('held: ');
+      const task = /held: (\S+)/.exec(await killed.printed('held: '))?.[1] ?? '';
       const approval = await pending('Refund 500 cents of charge ch_2');
       expect(await cli('approval', 'approve', approval)).toMatchObject({ code: 0 });
       await killed.printed('refunding');
@@ -219,7 +270,11 @@ describe.skipIf(found.python === undefined)('the Python package', () => {
       const question = await pending('ch_2');
       const shown = await cli('approval', 'show', question);
       expect(shown.out).toContain('refund:ch_2');
-      expect(await cli('approval', 'answer', question, 'applied')).toMatchObject({ code: 0 });
+      const answered =
+        chromium === undefined
+          ? cli('approval', 'answer', question, 'applied').then(({ code, err }) => (code === 0 ? '' : err))
+          : answerInConsole(chromium, task, question).then(() => '');
+      expect(await answered).toBe('');
       await until('the effect is applied', async () => {
         const last = start('refund-last.py', program('refund.py').replaceAll('ch_1', 'ch_2'));
         await last.ended;

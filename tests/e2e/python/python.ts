@@ -32,11 +32,3 @@ export const installBuilt = async (python: string, home: string): Promise<Instal
   );
   return { python: installed, files, copy };
 };
-
-const BLOCK = /^```python file=(?<name>\w+\.py)\n(?<code>[\s\S]*?)^```$/gmu;
-
-/** The programs of a guide, by name. */
-export const programsIn = (markdown: string): ReadonlyMap<string, string> =>
-  new Map(
-    [...markdown.matchAll(BLOCK)].map(({ groups }) => [groups?.['name'] ?? '', groups?.['code'] ?? '']),
-  );

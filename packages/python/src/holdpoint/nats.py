@@ -9,9 +9,6 @@ import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
-import nats
-from nats.aio.client import Client as NatsClient
-from nats.aio.msg import Msg
 from pydantic import BaseModel
 
 from .canonical import parse_json
@@ -19,6 +16,13 @@ from .context import now
 from .errors import HoldpointError, Unreachable
 from .http import Settings
 from .models import BeatAnswer, ClaimAnswer, EndAnswer, PublishedKeys
+
+try:
+    import nats
+    from nats.aio.client import Client as NatsClient
+    from nats.aio.msg import Msg
+except ModuleNotFoundError:
+    raise ModuleNotFoundError('claims over NATS need an extra: pip install "holdpoint[nats]"') from None
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
