@@ -28,7 +28,7 @@ export type LocalOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Runs before the services start. Returns their extra environment. */
   readonly beforeServices: (beside: Beside) => Promise<Readonly<Record<string, string>>>;
-  /** The number of processes that run programs. */
+  /** The number of processes that run programs, and of claimants. */
   readonly workers: number;
   /** `core`: orchestrator, approvals and recovery share a process. Default: `apart`. */
   readonly form?: Form | undefined;
@@ -148,11 +148,14 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     replicas: options.replicas ?? 2,
   };
   const instances = await progress.step('starting the services', () => startInstances(ofServices));
+  const consoles = instances.filter(({ services }) => services.includes('approvals')).map(({ url }) => url);
   const { workers: count } = options;
   const workers =
     count === 0
       ? []
-      : await progress.step('starting workers of programs', () => startWorkers({ ...around, count }));
+      : await progress.step('starting workers and claimants', () =>
+          startWorkers({ ...around, count, console: consoles[0] ?? '' }),
+        );
   const byName = new Map(instances.map((instance) => [instance.name, instance]));
   const find = (name: string): LocalInstance => {
     const found = byName.get(name);
@@ -169,7 +172,7 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     readWorkspace: async (file) => (await readIfPresent(join(workspace, file))) ?? '',
     instances: instances.map(({ name, services }) => ({ name, services })),
     workers: workers.map(({ name }) => name),
-    consoles: instances.filter(({ services }) => services.includes('approvals')).map(({ url }) => url),
+    consoles,
     isReady: (name) => find(name).isReady(),
     kill: async (name) => processOf(name).end('SIGKILL'),
     pause: async (name) => processOf(name).signal('SIGSTOP'),

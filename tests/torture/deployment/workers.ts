@@ -8,29 +8,43 @@ import { type Breakable, startBreakable } from './breakable.ts';
 import type { Ended } from './deployment.ts';
 
 const READY_WITHIN_MS = 60_000;
-const mainFile = join(import.meta.dirname, '..', 'workers', 'main.ts');
+const folderOfPrograms = join(import.meta.dirname, '..', 'workers');
 
 export type WorkersOptions = {
   readonly root: string;
   readonly folder: string;
   readonly foundation: Foundation;
   readonly undo: Undo;
+  /** Workers of programs. As many claimants start beside them: the first over NATS, the others over HTTP. */
   readonly count: number;
+  /** The address that claimants over HTTP use. */
+  readonly console: string;
   readonly onEnded: (ended: Ended) => void;
 };
 
-/** Processes of a user that run programs and restart after a crash. Resolves when the service knows their program. */
+/**
+ * Processes of a user that run programs or claim effects, and restart after a crash. Resolves when the services know their
+ * programs and capabilities.
+ */
 export const startWorkers = async (options: WorkersOptions): Promise<readonly Breakable[]> => {
-  const { root, folder, foundation, undo, count, onEnded } = options;
+  const { root, folder, foundation, undo, count, console, onEnded } = options;
   const { natsUrl, credentialsDir, registry } = foundation;
   const workers: Breakable[] = [];
   undo.add(() => Promise.all(workers.map((worker) => worker.stop())));
-  for (let i = 1; i <= count; i += 1) {
-    const name = `worker-${String(i)}`;
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const programs = [
+    ...numbers.map((n) => ({ name: `worker-${String(n)}`, file: 'main.ts', more: [] })),
+    ...numbers.map((n) => ({
+      name: `claimant-${String(n)}`,
+      file: 'claimant.ts',
+      more: [console, n === 1 ? 'nats' : 'http'],
+    })),
+  ];
+  for (const { name, file, more } of programs) {
     const spec = {
       name,
       command: process.execPath,
-      args: [mainFile, name, natsUrl, credentialsDir],
+      args: [join(folderOfPrograms, file), name, natsUrl, credentialsDir, ...more],
       logFile: foundation.logFile(name),
       cwd: root,
     };

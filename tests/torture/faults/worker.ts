@@ -3,9 +3,9 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { defineFault } from './fault.ts';
 
 const whyNot = ({ workers }: Deployment): string | undefined =>
-  workers.length > 0 ? undefined : 'no workers of programs are started here';
+  workers.length > 0 ? undefined : 'no workers and no claimants are started here';
 
-/** SIGKILL to one or all workers. Other workers continue once the leases are over. */
+/** SIGKILL to one or all workers and claimants. Others continue once the leases are over. */
 export const workerKilled = defineFault({
   name: 'worker-killed',
   group: 'worker',
@@ -21,7 +21,7 @@ export const workerKilled = defineFault({
   },
 });
 
-/** SIGSTOP past the lease of 30 s: the worker wakes up in phases that others have continued. */
+/** SIGSTOP past the leases: a worker wakes up in phases that others have continued, a claimant with orders in doubt. */
 export const workerFrozen = defineFault({
   name: 'worker-frozen',
   group: 'worker',

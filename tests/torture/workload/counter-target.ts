@@ -6,6 +6,7 @@ import { poll } from '@holdpoint/infra/local/poll';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 import { z } from 'zod';
 import { fetchLedger } from '../../counter/ledger.ts';
+import { claimedWorkflow } from './claimed.ts';
 import { graphOf } from './graph.ts';
 import { PROGRAM } from './program.ts';
 import type { PlannedTask } from './planned.ts';
@@ -67,6 +68,10 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
           workflow: PROGRAM,
           inputs: { task: task.id, origin, url: request.url, body: request.body, token: '' },
         };
+      if (task.claimed === true) {
+        const definition = claimedWorkflow('request', task.keyed, { url: request.url, body: request.body });
+        return { ...common, workflow: definition.id, definition, inputs: {} };
+      }
       if (task.graph === undefined)
         return { ...common, workflow: 'http', inputs: { ...request, keyed: task.keyed } };
       const around = { task: task.id, book: scratch.book, request, target: origin };

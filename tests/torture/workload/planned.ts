@@ -40,6 +40,8 @@ export type PlannedTask = {
   readonly graph?: GraphPlan;
   /** Its workflow is a program. */
   readonly program?: true;
+  /** A claimant carries out its effect. */
+  readonly claimed?: true;
   /** An agent submits it and tries to approve it. */
   readonly agent?: true;
   /** Decisions are made on a console page. */
@@ -84,13 +86,16 @@ export const plannedWithGraphs = (tasksPerSecond: number, people: number): typeo
 
 const PROGRAM_EVERY_TASKS = 10;
 const PROGRAM_TURN = 5;
+const CLAIMED_TURN = 3;
 
-/** Adds programs. A program is submitted by name: an unknown version would be refused. */
+/** Adds programs and effects of claimants. A program is submitted by name: an unknown version would be refused. */
 export const plannedWithPrograms =
   (others: typeof plannedTask): typeof plannedTask =>
   (seed, run, n) => {
     const task = others(seed, run, n);
-    if (n % PROGRAM_EVERY_TASKS !== PROGRAM_TURN || task.graph !== undefined) return task;
+    if (task.graph !== undefined) return task;
+    if (n % PROGRAM_EVERY_TASKS === CLAIMED_TURN) return { ...task, claimed: true };
+    if (n % PROGRAM_EVERY_TASKS !== PROGRAM_TURN) return task;
     return { ...task, via: 'api', keyed: true, program: true };
   };
 
