@@ -249,7 +249,7 @@ try {
   if (claimants > 0) {
     const cpu = () => cpuSoFar(pids);
     const idle = Number(values['idle-claimants']);
-    await measureRemote(orders, running, { claimants, idle, seconds, cpu }, print);
+    await measureRemote(orders, running, { claimants, idle, seconds, client, cpu }, print);
   }
   if (queued > 0) {
     const pid = running.services.executor?.pid();

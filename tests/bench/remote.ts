@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { connectAs } from '@holdpoint/infra/nats/connect';
@@ -11,6 +13,7 @@ import { type Percentiles, percentiles, round } from './report/percentiles.ts';
 
 const NAME = 'bench_noop';
 const LABEL = `cap.remote.${NAME}`;
+const HELD = 'bench_held';
 const WARM_UP_SECONDS = 3;
 /** Orders under way for each claimant. */
 const ORDERS_EACH = 4;
@@ -30,15 +33,61 @@ export type RemoteOptions = {
   readonly claimants: number;
   readonly idle: number;
   readonly seconds: number;
+  /** Approves the effects that are held, one at a time. */
+  readonly client: Client;
   /** CPU seconds of the deployment so far, and of this process, which runs the claimants. */
   readonly cpu: () => Promise<Readonly<Record<string, number>>>;
+};
+
+/** From the decision, as it is sent, to the call of the function: one held effect at a time. */
+const measureApprovals = async (
+  client: Client,
+  connection: RemoteConnection,
+  seconds: number,
+): Promise<readonly number[]> => {
+  const decidedAt = new Map<string, number>();
+  const durations: number[] = [];
+  let started = (): void => undefined;
+  const held = defineEffect({
+    name: HELD,
+    kind: 'other',
+    effectClass: 'idempotent',
+    target: 'nothing',
+    input: z.object({ number: z.string() }),
+    key: ({ number }) => number,
+    run: (_, { task }) => {
+      durations.push(performance.now() - (decidedAt.get(task) ?? Number.NaN));
+      started();
+      return {};
+    },
+  });
+  await connection.register(held.definition);
+  const requests = client.connection.subscribe('hp.evt.approval.requested.*', {
+    callback: (_, msg) => {
+      const { id, task, digest } = ApprovalRequested.parse(msg.json());
+      decidedAt.set(task, performance.now());
+      void client.call('approvals', 'decide', { id, decision: 'approve', digest });
+    },
+  });
+  const claimant = startClaimant({ connection, effects: [held], signals: false, log: () => undefined });
+  await claimant.ready;
+  const end = performance.now() + seconds * 1_000;
+  while (performance.now() < end) {
+    const start = new Promise<void>((resolve) => (started = resolve));
+    const handle = await held.hold(connection, { number: crypto.randomUUID() });
+    await start;
+    await handle.wait();
+  }
+  requests.unsubscribe();
+  await claimant.stop();
+  return durations;
 };
 
 /** Effects of programs: one order at a time for the latency, then as many as the claimants take, then idle claimants. */
 export const measureRemote = async (
   orders: Orders,
   { natsUrl, credentialsDir, ports }: RunningStack,
-  { claimants, idle, seconds, cpu }: RemoteOptions,
+  { claimants, idle, seconds, client, cpu }: RemoteOptions,
   print: (measurement: object) => void,
 ): Promise<void> => {
   const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
@@ -86,6 +135,16 @@ export const measureRemote = async (
     print(result);
   };
 
+  for (const over of ['nats', 'http'] as const) {
+    await measureApprovals(client, connections[over], WARM_UP_SECONDS);
+    const durations = await measureApprovals(client, connections[over], seconds);
+    print({
+      measurement: 'held effects',
+      over,
+      held: durations.length,
+      approveToStartMs: percentiles(durations),
+    });
+  }
   for (const over of ['nats', 'http'] as const)
     await withClaimants(over, claimants, async () => {
       await orders.measure(claimants, WARM_UP_SECONDS, LABEL);

@@ -35,6 +35,7 @@ const Measurement = z.looseObject({
   effects: z.int().min(1).optional(),
   tasks: z.int().min(1).optional(),
   phases: z.int().min(1).optional(),
+  held: z.int().min(1).optional(),
   decided: z.int().min(1).optional(),
 });
 
@@ -57,6 +58,7 @@ test('the bench completes every measurement', async () => {
     'validate a template': 1,
     graph: 3,
     effects: 1,
+    'held effects': 2,
     'remote effects': 4,
     'idle claimants': 2,
     watchers: 1,
