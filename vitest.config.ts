@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { ADAPTERS, inOrder, PROOF, QUICK, SUFFIXED } from './infra/levels.ts';
+import { ADAPTERS, inOrder, NIGHTLY, PROOF, QUICK, SUFFIXED } from './infra/levels.ts';
 
 const NEVER = ['**/node_modules/**', '**/.holdpoint/**'];
 /** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
@@ -84,10 +84,11 @@ export default defineConfig({
           ...real,
           name: 'e2e',
           include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
-          exclude: NEVER,
+          exclude: [...NEVER, ...NIGHTLY],
           ...rest,
         },
       },
+      { test: { ...real, name: 'nightly', include: [...NIGHTLY], sequence: { groupOrder: 4 } } },
     ],
   },
 });

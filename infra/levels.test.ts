@@ -13,6 +13,7 @@ test.each([
   ['tests/simulation/simulation.test.ts', 'proof'],
   ['tests/simulation/seeds.long.test.ts', 'long'],
   ['tests/conformance/control.e2e.test.ts', 'e2e'],
+  ['tests/e2e/soak.e2e.test.ts', 'nightly'],
 ] as const)('%s belongs to the project %s', (file, project) => {
   expect(projectOf(file)).toBe(project);
 });

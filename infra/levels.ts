@@ -55,8 +55,15 @@ export const QUICK: readonly string[] = [
   'infra/postgres/provision.int.test.ts',
 ];
 
+/** Measurements, and a second build of the image: `npm run prove` runs them every night. */
+export const NIGHTLY: readonly string[] = [
+  'tests/e2e/bench.e2e.test.ts',
+  'tests/e2e/soak.e2e.test.ts',
+  'tests/e2e/compose/image.e2e.test.ts',
+];
+
 /** The projects of `vitest.config.ts`. */
-export type Project = 'unit' | 'adapters' | 'proof' | 'quick' | 'long' | 'int' | 'e2e';
+export type Project = 'unit' | 'adapters' | 'proof' | 'quick' | 'long' | 'int' | 'e2e' | 'nightly';
 
 const QUICK_PROJECTS: readonly Project[] = ['unit', 'adapters', 'proof', 'quick'];
 /** The projects of `npm run test:all` that `npm test` leaves out. */
@@ -77,6 +84,7 @@ export const SUFFIXED: readonly string[] = Object.keys(BY_SUFFIX).map((suffix) =
 /** The project that runs a test file. */
 export const projectOf = (file: string): Project => {
   if (QUICK.includes(file)) return 'quick';
+  if (NIGHTLY.includes(file)) return 'nightly';
   for (const [suffix, project] of Object.entries(BY_SUFFIX)) if (file.endsWith(suffix)) return project;
   const isIn = (globs: readonly string[]): boolean => globs.some((glob) => matchesGlob(file, glob));
   if (isIn(ADAPTERS)) return 'adapters';
@@ -97,11 +105,9 @@ export const LONGEST: readonly string[] = [
   'tests/integration/executor/executor-killed.int.test.ts',
   'tests/integration/runtime/crash-points.int.test.ts',
   'tests/integration/bus/forgetful-bus.int.test.ts',
-  'tests/e2e/compose/image.e2e.test.ts',
   'tests/integration/executor/executor-neighbours.int.test.ts',
   'tests/crash-points/python.long.test.ts',
   'tests/e2e/last-release.e2e.test.ts',
-  'tests/e2e/bench.e2e.test.ts',
   'tests/e2e/python/python.e2e.test.ts',
 ];
 

@@ -36,6 +36,7 @@ const node = (name: string, script: string, ...args: readonly string[]): Program
 });
 const VITEST = 'node_modules/vitest/vitest.mjs';
 const FRESH = String(Date.now() % 1e9);
+const TORTURE = ['--duration', '10m', '--rate', '20', '--fault-every', '5s'];
 /** Fresh seeds and long runs: they find new faults, so they never gate a merge. */
 const PROVE: readonly Program[] = [
   node('simulator, fresh seeds', 'tests/simulation/main.ts', '--seeds', '600', '--seed', FRESH),
@@ -48,15 +49,13 @@ const PROVE: readonly Program[] = [
     env: { HOLDPOINT_FUZZ_SEED: FRESH, HOLDPOINT_FUZZ_RUNS: '20' },
   },
   {
-    ...node('crash points', VITEST, 'run', '--project', 'long', 'tests/crash-points/crash-points'),
-    env: { HOLDPOINT_CRASH_TIMES: '3' },
-  },
-  {
-    ...node('crash points in Python', VITEST, 'run', '--project', 'long', 'tests/crash-points/python'),
+    ...node('crash points', VITEST, 'run', '--project', 'long', 'tests/crash-points'),
     env: { HOLDPOINT_CRASH_TIMES: '10' },
   },
   node('planted bugs', 'tests/planted/plant.ts'),
-  node('torture', 'tests/torture/main.ts', '--duration', '10m', '--rate', '20', '--fault-every', '5s'),
+  node('measurements and images', VITEST, 'run', '--project', 'nightly'),
+  node('torture', 'tests/torture/main.ts', ...TORTURE),
+  node('torture of a core', 'tests/torture/main.ts', '--form', 'core', ...TORTURE),
   node('soak', 'tests/torture/soak/main.ts'),
 ];
 

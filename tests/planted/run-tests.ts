@@ -38,6 +38,7 @@ const WITHIN_MS: Readonly<Record<Project, number>> = {
   int: 300_000,
   quick: 300_000,
   e2e: 400_000,
+  nightly: 400_000,
 };
 const STOP_WITHIN_MS = 20_000;
 
