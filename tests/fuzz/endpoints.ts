@@ -53,6 +53,7 @@ export const ENDPOINTS = [
   'approvals.capability_register',
   'approvals.capability_withdraw',
   'approvals.capability_list',
+  'approvals.callbacks',
   'approvals.audit',
   'approvals.keys',
   'approvals.dead_letter_list',

@@ -12,6 +12,7 @@ import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { ServiceMessage } from './aggregates.ts';
 import { listAudit } from './queries/audit.ts';
+import { listCallbacks } from './queries/callbacks.ts';
 import { previousOf } from './queries/previous.ts';
 import { testPolicy } from './queries/policy-impacts.ts';
 import { approvalView, listRequests } from './queries/requests.ts';
@@ -67,7 +68,10 @@ const decisionEndpoints = (
   },
 });
 
-const inboxEndpoints = ({ pool, decider }: SurfaceDeps): Pick<ApprovalsEndpoints, 'get' | 'list'> => ({
+const inboxEndpoints = ({
+  pool,
+  decider,
+}: SurfaceDeps): Pick<ApprovalsEndpoints, 'get' | 'list' | 'callbacks'> => ({
   get: {
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
@@ -79,6 +83,7 @@ const inboxEndpoints = ({ pool, decider }: SurfaceDeps): Pick<ApprovalsEndpoints
     },
   },
   list: { query: (page) => listRequests(pool, page) },
+  callbacks: { query: (wanted) => listCallbacks(pool, wanted) },
 });
 
 /** Standing rules. `check` corresponds to checkApproval, `rule_add` to persistRule. */

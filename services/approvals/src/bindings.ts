@@ -8,7 +8,7 @@ import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { OUTCOMES } from './approval/outcome.ts';
 import type { Admission } from './capability/admission.ts';
-import type { CallBack } from '@holdpoint/contracts/webhook/callback';
+import type { CallbackWork } from './callback/callback.ts';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { AdmittedRequest, AskOutcome, Delivery } from './approval/state.ts';
 import { applyFloor } from './policy/apply-floor.ts';
@@ -33,7 +33,7 @@ export type ApprovalsParts = {
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;
   /** Sends a callback; its end comes back through `accept`. */
-  readonly callBack?: (order: CallBack, accept: Accept) => void;
+  readonly callBack?: (work: CallbackWork, accept: Accept) => void;
   /** Asks the executor for the outcome of an effect; its answer comes back through `accept`. */
   readonly askOutcome?: (question: AskOutcome, accept: Accept) => void;
 };
@@ -115,7 +115,7 @@ const performWith =
       case 'deliver':
         return deliver(work, accept);
       case 'send_callback':
-        return callBack(work.order, accept);
+        return callBack(work, accept);
       case 'ask_outcome':
         return askOutcome(work, accept);
     }

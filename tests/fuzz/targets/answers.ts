@@ -64,6 +64,7 @@ const NAMES = [
   'api/approvals.capability_register.response',
   'api/approvals.capability_withdraw.response',
   'api/approvals.capability_list.response',
+  'api/approvals.callbacks.response',
   'api/approvals.audit.response',
   'api/approvals.keys.response',
   'api/approvals.dead_letter_list.response',

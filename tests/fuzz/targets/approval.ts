@@ -91,7 +91,7 @@ const callBack: CallbackMessage = {
 const callbackSituations = {
   notCalledBack: callbackAfter(),
   callbackOrdered: callbackAfter(callBack),
-  callbackDelivered: callbackAfter(callBack, { kind: 'called_back' }),
+  callbackDelivered: callbackAfter(callBack, { kind: 'called_back', tries: 1 }),
 };
 
 const logic: ServiceLogic<ServiceMessage, ServiceEvent, ServiceWork> = {

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { HeldAnswer } from '@holdpoint/contracts/effect/hold';
 import {
   connectOverHttp,
   defineEffect,
@@ -100,6 +101,13 @@ const eventsOf = async (webhook: string): Promise<readonly string[]> => {
   return rows.map(({ type }) => type);
 };
 
+const callbackOf = async (id: string) => {
+  const answer = await fetch(`http://127.0.0.1:${String(approvals.httpPort)}/api/v1/effects/${id}`, {
+    headers: { authorization: `Bearer ${system.client.token}` },
+  });
+  return HeldAnswer.parse(await answer.json()).callback;
+};
+
 const timersOf = (task: string): Promise<readonly string[]> =>
   withAdmin(system.database.admin, async (client) => {
     const sql = 'SELECT name FROM orchestrator.timers WHERE aggregate = $1';
@@ -117,6 +125,13 @@ test('a callback is repeated over a restart until its receiver has it, and its s
   await decide(held.id, 'approve');
   expect(await held.wait()).toEqual({ deployed: '1.0' });
   await untilTrue('two attempts have failed', () => receiver.at('/done').length >= 2);
+  const problem = 'the receiver answered 503';
+  await untilTrue('the effect shows its failed attempts', async () => {
+    const [item] = (await callbackOf(held.id))?.items ?? [];
+    if ((item?.tries ?? 0) < 2) return false;
+    expect(item).toMatchObject({ event: 'effect.applied', state: 'waiting', problem });
+    return true;
+  });
   await claimant.stop();
   await approvals.stop();
   const before = receiver.at('/done').length;
@@ -126,8 +141,21 @@ test('a callback is repeated over a restart until its receiver has it, and its s
   const attempts = receiver.at('/done');
   const [id = '', ...others] = new Set(attempts.map(idOf));
   expect(others).toEqual([]);
-  await untilTrue('the delivery is recorded', async () => (await eventsOf(id)).length === 2);
-  expect(await eventsOf(id)).toEqual(['callback_ordered', 'callback_delivered']);
+  await untilTrue(
+    'the delivery is recorded',
+    async () => (await eventsOf(id)).at(-1) === 'callback_delivered',
+  );
+  expect([...new Set(await eventsOf(id))]).toEqual([
+    'callback_ordered',
+    'callback_missed',
+    'callback_delivered',
+  ]);
+  const shown = await callbackOf(held.id);
+  expect(shown).toMatchObject({
+    origin: receiver.origin,
+    items: [{ event: 'effect.applied', state: 'delivered' }],
+  });
+  expect(shown?.items[0]).not.toHaveProperty('problem');
   const last = attempts.at(-1);
   if (last === undefined) throw new Error('no attempt');
   const event: WebhookEvent = await webhookVerifier(http)(last);
@@ -159,6 +187,9 @@ test('a callback to another origin is refused before anything is held, and a red
   await untilTrue('the receiver has refused it', async () =>
     (await eventsOf(id)).includes('callback_failed'),
   );
+  expect((await callbackOf(moved.id))?.items).toMatchObject([
+    { event: 'effect.cancelled', state: 'failed', problem: 'the receiver answered 410' },
+  ]);
 });
 
 test('a failing receiver delays no callback to another path, and the end of each effect arrives', async () => {
@@ -176,7 +207,9 @@ test('a failing receiver delays no callback to another path, and the end of each
   receiver.answers.delete('/broken');
   const last = await until('the first callback arrives', async () => {
     const attempt = receiver.at('/broken').at(-1);
-    return attempt !== undefined && (await eventsOf(idOf(attempt))).length === 2 ? attempt : undefined;
+    return attempt !== undefined && (await eventsOf(idOf(attempt))).includes('callback_delivered')
+      ? attempt
+      : undefined;
   });
   expect(await webhookVerifier(http)(last)).toMatchObject({ type: 'effect.cancelled' });
 });

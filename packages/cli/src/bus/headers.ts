@@ -38,6 +38,7 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   capability_register: true,
   capability_withdraw: true,
   capability_list: false,
+  callbacks: false,
   audit: true,
   keys: false,
   dead_letter_list: false,

@@ -82,3 +82,26 @@ test('effect list refuses an unknown task, and says so of one without effects', 
     out: 'no effects\n',
   });
 });
+
+test('effect show prints the callbacks of a held effect, each with its attempts', async () => {
+  const inputs = { callback: { url: 'https://ci.example/done' } };
+  const submitted = { version: 1, at: AT, type: 'submitted', data: { inputs } };
+  const { events } = records['orchestrator.history'];
+  const problem = 'the receiver answered 503';
+  const { out } = await type(`effect show ${effect.id}`, {
+    ...records,
+    'orchestrator.history': { events: [submitted, ...events] },
+    'approvals.callbacks': {
+      items: [
+        { event: 'effect.in_doubt', state: 'delivered', tries: 1, at: AT },
+        { event: 'effect.applied', state: 'waiting', tries: 2, at: AT + 1_000, problem },
+      ],
+    },
+  });
+  expect(out).toContain(
+    [
+      'callback     effect.in_doubt delivered, 1 attempt, 2026-11-23 09:30:00Z',
+      '             effect.applied waiting, 2 attempts, 2026-11-23 09:30:01Z, the receiver answered 503',
+    ].join('\n'),
+  );
+});

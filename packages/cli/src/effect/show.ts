@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { CallbackView } from '@holdpoint/contracts/effect/hold';
 import type { EffectOrder, EffectView } from '@holdpoint/contracts/effect/views';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf } from '@holdpoint/contracts/values/ids';
@@ -18,6 +19,7 @@ export type EffectRecords = {
   readonly approval?: ApprovalView | undefined;
   readonly order?: EffectOrder | undefined;
   readonly events?: readonly HistoryEntry[] | undefined;
+  readonly callbacks?: readonly CallbackView[] | undefined;
 };
 
 const kept = async <Answer>(asked: Promise<Answer>): Promise<Answer | undefined> => {
@@ -30,6 +32,19 @@ const kept = async <Answer>(asked: Promise<Answer>): Promise<Answer | undefined>
   }
 };
 
+const callbacksOf = async (
+  client: Client,
+  task: string,
+  events: readonly HistoryEntry[],
+): Promise<readonly CallbackView[] | undefined> => {
+  const [first] = events;
+  const last = events.at(-1);
+  const inputs = first?.data['inputs'];
+  const hasCallback = typeof inputs === 'object' && inputs !== null && 'callback' in inputs;
+  if (!hasCallback || last === undefined) return undefined;
+  return (await kept(client.call('approvals', 'callbacks', { task, version: last.version })))?.items;
+};
+
 export const recordsOf = async (
   client: Client,
   { id, task, approval }: EffectView,
@@ -39,7 +54,9 @@ export const recordsOf = async (
     kept(client.call('executor', 'order', { id })),
     kept(client.call('orchestrator', 'history', { id: task })),
   ]);
-  return { approval: asked, order, events: history?.events };
+  const events = history?.events;
+  const callbacks = events && (await callbacksOf(client, task, events));
+  return { approval: asked, order, events, callbacks };
 };
 
 const ENDS: ReadonlySet<string> = new Set(['node_succeeded', 'node_ended', 'node_failed', 'completed']);
@@ -62,11 +79,18 @@ const approvedBy = ({ decidedBy, decidedAt, comment }: ApprovalView): string =>
     ...(comment === undefined ? [] : [`“${comment}”`]),
   ].join(' ');
 
+const triesText = (tries: number): string => (tries === 1 ? '1 attempt' : `${String(tries)} attempts`);
+
+const callbackText = ({ event, state, tries, at, problem }: CallbackView): string =>
+  [`${event} ${state}`, triesText(tries), instant(at), ...(problem === undefined ? [] : [problem])].join(
+    ', ',
+  );
+
 const startsText = (starts: number): string => (starts === 1 ? '1 start' : `${String(starts)} starts`);
 
 export const effectText = (
   effect: EffectView,
-  { approval, order, events = [] }: EffectRecords,
+  { approval, order, events = [], callbacks = [] }: EffectRecords,
 ): readonly string[] => {
   const { id, task, node, state, starts, uses, target, effectClass, idempotencyKey, digest } = effect;
   const { reason, next, cause, deferredReason: waits, answer, answeredBy } = effect;
@@ -96,6 +120,7 @@ export const effectText = (
     ...(waits === undefined ? [] : [['waits', waits]]),
     ...(prevented === 0 ? [] : [['prevented', `${String(prevented)} duplicates`]]),
     ...(answer === undefined ? [] : [['answer', `${answer} by ${answeredBy ?? 'unknown'}`]]),
+    ...callbacks.map((callback, i) => [i === 0 ? 'callback' : '', callbackText(callback)]),
     ['key', idempotencyKey],
     ['digest', digest],
   ];

@@ -18,9 +18,10 @@ import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
 import { ApprovalStatus } from '../approval/status.ts';
 import { ApprovalView } from '../approval/views.ts';
 import { AuditLine } from '../audit/audit.ts';
+import { CallbackView } from '../effect/hold.ts';
 import { RemoteName } from '../effect/remote-name.ts';
 import { ErrorBody } from '../values/errors.ts';
-import { AccessTokenId, ApprovalId, ExecutorKeyId, RuleId } from '../values/ids.ts';
+import { AccessTokenId, ApprovalId, ExecutorKeyId, RuleId, TaskId } from '../values/ids.ts';
 import { Page, pageOf } from '../values/page.ts';
 import { adminEndpoints, deadLetterEndpoints, endpoint } from './endpoint.ts';
 
@@ -149,6 +150,15 @@ export const approvalsApi = {
     'Remove a person and revoke their tokens and rules; administrators only; needs the header',
     RemovePerson,
     PersonView,
+  ),
+  callbacks: endpoint(
+    'Callbacks of a held effect, oldest first, with the attempts of their delivery',
+    z.object({
+      task: TaskId,
+      /** Version of the task: an earlier callback is that of an earlier version. */
+      version: z.int().min(1),
+    }),
+    z.object({ items: z.array(CallbackView) }),
   ),
   audit: endpoint(
     'Lines of the audit log, in order; needs the header',

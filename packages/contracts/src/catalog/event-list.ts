@@ -117,6 +117,7 @@ export const eventList: {
     capability_registered: internal('A remote capability was registered, or its definition changed.'),
     capability_withdrawn: internal('A remote capability was withdrawn.'),
     callback_ordered: internal('A held effect ended or is in doubt, and its callback is due.'),
+    callback_missed: internal('An attempt of the callback failed, and a further one follows.'),
     callback_delivered: internal('The receiver has the callback.'),
     callback_failed: internal('The callback could not be delivered and is not retried.'),
     audit_anchored: published('Signed position of the audit log.'),

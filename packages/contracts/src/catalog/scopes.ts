@@ -23,6 +23,7 @@ export const ENDPOINT_SCOPES = {
   approvals: {
     list: 'approvals:read',
     get: 'approvals:read',
+    callbacks: 'tasks:read',
     decide: 'approvals:decide',
     decide_many: 'approvals:decide',
     check: 'approvals:read',

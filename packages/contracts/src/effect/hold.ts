@@ -82,9 +82,30 @@ export const HeldEffect = z.object({
 });
 export type HeldEffect = z.infer<typeof HeldEffect>;
 
-/** A held effect as the API answers it, with the origin of its callback. */
+/** The delivery of one signed webhook about a held effect. */
+export const CallbackView = z.object({
+  /** Type of the webhook, such as `effect.applied`. */
+  event: z.string(),
+  /** `waiting`: a further attempt follows. `failed`: approvals has given up. */
+  state: z.enum(['waiting', 'delivered', 'failed']),
+  /** Attempts that have ended. */
+  tries: z.int().min(0),
+  /** The latest change. Epoch milliseconds. */
+  at: z.int(),
+  /** Why the latest attempt failed. */
+  problem: z.string().optional(),
+});
+export type CallbackView = z.infer<typeof CallbackView>;
+
+/** A held effect as the API answers it, with its callback. */
 export const HeldAnswer = HeldEffect.extend({
-  /** The rest of the URL may be long. */
-  callback: z.object({ origin: z.string() }).optional(),
+  callback: z
+    .object({
+      /** The rest of the URL may be long. */
+      origin: z.string(),
+      /** Oldest first; a doubt and the end after it are two. */
+      items: z.array(CallbackView),
+    })
+    .optional(),
 });
 export type HeldAnswer = z.infer<typeof HeldAnswer>;

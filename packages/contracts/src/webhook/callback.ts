@@ -19,18 +19,32 @@ export type CallBack = z.infer<typeof CallBack>;
 export const CallbackTaken = z.object({ id: TaskId, callback: CallbackId });
 export type CallbackTaken = z.infer<typeof CallbackTaken>;
 
+const Problem = z.string().max(1_000);
+
 const about = { id: CallbackId, at: Time } as const;
 
 export const CallbackOrdered = z.object({ type: z.literal('callback_ordered'), ...CallBack.shape });
-export const CallbackDelivered = z.object({ type: z.literal('callback_delivered'), ...about });
+/** Attempts so far, this one included. */
+const Tries = z.int().min(1);
+
+/** An attempt failed, and a further one follows. */
+export const CallbackMissed = z.object({
+  type: z.literal('callback_missed'),
+  ...about,
+  tries: Tries,
+  problem: Problem,
+});
+export const CallbackDelivered = z.object({ type: z.literal('callback_delivered'), ...about, tries: Tries });
 /** The receiver refused the callback for good, or every attempt failed. */
 export const CallbackFailed = z.object({
   type: z.literal('callback_failed'),
   ...about,
-  problem: z.string().max(1_000),
+  tries: Tries,
+  problem: Problem,
 });
 export const CallbackEvent = z.discriminatedUnion('type', [
   CallbackOrdered,
+  CallbackMissed,
   CallbackDelivered,
   CallbackFailed,
 ]);

@@ -41,10 +41,21 @@ class ErrorBody(Model):
     details: dict[str, Any] | None = None
 
 
+class CallbackDelivery(Model):
+    """One webhook. `state` is `waiting`, `delivered` or `failed`, and `at` is epoch milliseconds."""
+
+    event: str
+    state: str
+    tries: int
+    at: int
+    problem: str | None = None
+
+
 class HeldCallback(Model):
-    """Where a webhook reports the end of a held effect."""
+    """Where webhooks report a held effect, and how far each is."""
 
     origin: str
+    items: list[CallbackDelivery] = Field(default_factory=list)
 
 
 class HeldEffect(Model):

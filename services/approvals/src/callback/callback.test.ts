@@ -18,7 +18,14 @@ const order: CallBack = {
 const decider = createCallbackDecider();
 const given = specFor(decider);
 const ordered: CallbackEvent = { type: 'callback_ordered', ...order };
-const delivered: CallbackEvent = { type: 'callback_delivered', id: ID, at: AT + 5 };
+const delivered: CallbackEvent = { type: 'callback_delivered', id: ID, tries: 1, at: AT + 5 };
+const missed = (tries: number): CallbackEvent => ({
+  type: 'callback_missed',
+  id: ID,
+  tries,
+  problem: 'the receiver answered 503',
+  at: AT,
+});
 const callBack: CallbackMessage = { kind: 'call_back', payload: order };
 const again = (tries: number): CallbackMessage => ({ kind: 'timer', name: 'send', data: { tries } });
 
@@ -28,7 +35,7 @@ describe('a callback', () => {
       .when(callBack, AT)
       .thenEmits(ordered)
       .thenTimes({ set: 'send', dueAt: AT + 30_000, data: { tries: 1 } })
-      .thenStarts({ kind: 'send_callback', order });
+      .thenStarts({ kind: 'send_callback', order, tries: 1 });
     const { send } = decider.decide(undefined, callBack, { now: AT });
     expect(send).toMatchObject([{ subject: 'hp.cmd.task.callback_taken', data: { id: TASK, callback: ID } }]);
   });
@@ -45,10 +52,14 @@ describe('a callback', () => {
 
   test('a delivered callback is recorded once and never sent again', () => {
     given(ordered)
-      .when({ kind: 'called_back' }, AT + 5)
+      .when({ kind: 'called_back', tries: 1 }, AT + 5)
       .thenEmits(delivered)
       .thenTimes({ clear: 'send' });
-    for (const message of [{ kind: 'called_back' }, again(1)] as const)
+    for (const message of [
+      { kind: 'called_back', tries: 1 },
+      { kind: 'callback_missed', tries: 2, problem: 'late' },
+      again(1),
+    ] as const)
       given(ordered, delivered)
         .when(message, AT + 9)
         .thenNothing();
@@ -58,23 +69,37 @@ describe('a callback', () => {
     const state = decider.evolve(undefined, ordered);
     const minutes = Array.from({ length: DELIVERY_ATTEMPTS_MAX - 1 }, (_, tries) => {
       const { timers, work } = decider.decide(state, again(tries + 1), { now: AT });
-      expect(work).toEqual([{ kind: 'send_callback', order }]);
+      expect(work).toEqual([{ kind: 'send_callback', order, tries: tries + 2 }]);
       const [timer] = timers;
       return timer !== undefined && 'set' in timer ? (timer.dueAt - AT) / 60_000 : 0;
     });
     expect(minutes.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
     expect(Math.max(...minutes)).toBe(60);
+    const tries = DELIVERY_ATTEMPTS_MAX;
     given(ordered)
-      .when(again(DELIVERY_ATTEMPTS_MAX), AT)
-      .thenEmits({ type: 'callback_failed', id: ID, problem: 'gave up after 40 attempts', at: AT })
+      .when(again(tries), AT)
+      .thenEmits({ type: 'callback_failed', id: ID, tries, problem: 'gave up after 40 attempts', at: AT })
       .thenTimes({ clear: 'send' });
+    const problem = 'gave up after 40 attempts: the receiver answered 503';
+    given(ordered, missed(39))
+      .when(again(tries), AT)
+      .thenEmits({ type: 'callback_failed', id: ID, tries, problem, at: AT })
+      .thenTimes({ clear: 'send' });
+  });
+
+  test('a failed attempt is recorded with its problem, and an earlier one that ends later is not', () => {
+    const problem = 'the receiver answered 503';
+    given(ordered).when({ kind: 'callback_missed', tries: 2, problem }, AT).thenEmits(missed(2));
+    given(ordered, missed(2))
+      .when({ kind: 'callback_missed', tries: 1, problem: 'no answer in time' }, AT)
+      .thenNothing();
   });
 
   test('a receiver that wants no more webhooks ends the callback', () => {
     const problem = 'the receiver answered 410';
     given(ordered)
-      .when({ kind: 'callback_gone', problem }, AT)
-      .thenEmits({ type: 'callback_failed', id: ID, problem, at: AT })
+      .when({ kind: 'callback_gone', tries: 1, problem }, AT)
+      .thenEmits({ type: 'callback_failed', id: ID, tries: 1, problem, at: AT })
       .thenTimes({ clear: 'send' });
   });
 });

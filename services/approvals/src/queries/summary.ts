@@ -1,6 +1,7 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { ApprovalState } from '../approval/state.ts';
 import type { CallbackState } from '../callback/callback.ts';
+import { callbackView } from './callbacks.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import type { ExecutorKey } from '../executor/enrolment.ts';
@@ -47,7 +48,7 @@ export const capabilitySummary = (state: RegisteredCapability | undefined): Summ
 /** An ended callback is kept as long as its task. */
 export const callbackSummary = (state: CallbackState | undefined): Summary => ({
   status: state?.status === 'open' ? 'callback' : 'withdrawn',
-  view: null,
+  view: state === undefined ? null : callbackView(state),
 });
 
 export const auditSummary = (_state: AuditLog | undefined): Summary => ({ status: 'audit', view: null });

@@ -15,6 +15,7 @@ import type { z } from 'zod';
 import type { ServerResponse } from 'node:http';
 import { endpoints } from '../../api.ts';
 import { callerOf } from '../../callers.ts';
+import { listCallbacks } from '../../queries/callbacks.ts';
 import { listCapabilities } from '../../queries/capabilities.ts';
 import { findWaiting } from '../../queries/requests.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
@@ -82,6 +83,7 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     forward,
     listener,
     assertCallback: deps.webhooks.assertAllowed,
+    callbacks: async ({ id, version }) => (await listCallbacks(deps.pool, { task: id, version })).items,
     capability: async (name) => {
       const { items } = await listCapabilities(deps.pool, { name });
       const [found] = items;

@@ -76,7 +76,8 @@ const webhooksTo = (...targets: readonly string[]) => {
     calls,
     failures,
     until,
-    send: (order: CallBack) => webhooks.callBack(order, (message) => void calls.push(message)),
+    send: (order: CallBack, tries = 1) =>
+      webhooks.callBack({ kind: 'send_callback', order, tries }, (message) => void calls.push(message)),
   };
 };
 
@@ -86,7 +87,9 @@ test('a callback is sent with its id, and its receiver can verify it', async () 
   const order = orderTo(`${origin}/done?a=b`);
   send(order);
   await until(() => calls.length > 0);
-  expect(calls).toEqual([{ kind: 'callback', aggregate: order.id, message: { kind: 'called_back' } }]);
+  expect(calls).toEqual([
+    { kind: 'callback', aggregate: order.id, message: { kind: 'called_back', tries: 1 } },
+  ]);
   const [webhook] = received;
   if (webhook === undefined) throw new Error('nothing arrived');
   expect(webhook.headers['webhook-id']).toBe(order.id);
@@ -104,9 +107,11 @@ test.each([302, 308, 400, 404, 429, 500])(
     const other = await receive(200);
     const { origin, received } = await receive(status, `${other.origin}/`);
     const { send, calls, failures, until } = webhooksTo(origin, other.origin);
-    send(orderTo(`${origin}/sesame`));
-    await until(() => failures.length > 0);
-    expect([received.length, other.received.length, calls]).toEqual([1, 0, []]);
+    send(orderTo(`${origin}/sesame`), 3);
+    await until(() => calls.length > 0);
+    expect([received.length, other.received.length, failures.length]).toEqual([1, 0, 1]);
+    const problem = `the receiver answered ${String(status)}`;
+    expect(calls).toMatchObject([{ message: { kind: 'callback_missed', tries: 3, problem } }]);
     expect(JSON.stringify(failures)).not.toContain('sesame');
   },
 );
@@ -125,7 +130,12 @@ test('a callback to an origin that is not listed is not sent', async () => {
   const { webhooks, send, calls, failures, until } = webhooksTo(listed.origin);
   send(orderTo(`${origin}/sesame`));
   send(orderTo(listed.origin, 2));
-  await until(() => calls.length > 0);
+  await until(() => calls.length > 1);
+  expect(calls).toMatchObject([
+    { message: { kind: 'callback_missed', problem: expect.stringContaining(origin) as string } },
+    { message: { kind: 'called_back' } },
+  ]);
+  expect(JSON.stringify(calls)).not.toContain('sesame');
   expect(received).toEqual([]);
   expect(JSON.stringify(failures)).not.toContain('sesame');
   expect(() => webhooks.assertAllowed(`${origin}/x`)).toThrow(/HOLDPOINT_NOTIFY_TARGETS/);

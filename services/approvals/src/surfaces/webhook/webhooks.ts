@@ -1,9 +1,9 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { CallBack } from '@holdpoint/contracts/webhook/callback';
 import type { WebhookEvent } from '@holdpoint/contracts/webhook/event';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Accept } from '../../aggregates.ts';
+import type { CallbackMessage, CallbackWork } from '../../callback/callback.ts';
 import { isPointless, noticeName } from '../../approval/notices.ts';
 import type { Closed, Delivery, Pending } from '../../approval/state.ts';
 import { approvalView } from '../../queries/requests.ts';
@@ -53,7 +53,7 @@ export type Webhooks = {
   /** Sends a notice about a request; a timer repeats it. */
   readonly deliver: (delivery: Delivery, accept: Accept) => void;
   /** Sends a callback once; a timer repeats it. */
-  readonly callBack: (order: CallBack, accept: Accept) => void;
+  readonly callBack: (work: CallbackWork, accept: Accept) => void;
   /** Resolves once no delivery is running. */
   readonly stop: () => Promise<void>;
 };
@@ -73,22 +73,22 @@ export const createWebhooks = (
   const send = async (webhook: Webhook, onEnd: (failure?: WebhookFailure) => void): Promise<void> => {
     try {
       await sendWebhook(webhook, sender);
-      onEnd();
     } catch (error) {
       if (stopping.signal.aborted) return;
       const { origin } = new URL(webhook.url);
       log.warn({ ...errorFields(error), webhook: webhook.id, origin }, 'webhook could not be delivered');
-      if (error instanceof WebhookFailure && error.isFinal) onEnd(error);
+      if (error instanceof WebhookFailure) onEnd(error);
+      return;
     }
+    onEnd();
   };
+
+  const refusalOf = (origin: string): string =>
+    `callbacks may not call ${origin}: add it to HOLDPOINT_NOTIFY_TARGETS of approvals`;
 
   const assertAllowed = (url: string): void => {
     const { origin } = new URL(url);
-    if (!targets.has(origin))
-      throw new HoldpointError(
-        'APPROVALS_CALLBACK_NOT_ALLOWED',
-        `callbacks may not call ${origin}: add it to HOLDPOINT_NOTIFY_TARGETS of approvals`,
-      );
+    if (!targets.has(origin)) throw new HoldpointError('APPROVALS_CALLBACK_NOT_ALLOWED', refusalOf(origin));
   };
 
   const notify = async (url: string, delivery: Delivery, accept: Accept): Promise<void> => {
@@ -98,13 +98,14 @@ export const createWebhooks = (
     if (isPointless(state, delivery)) return;
     const id = `${approval}_${notice}_${String(number)}`;
     // A refusal for good stops the repeats of this notice.
-    await send({ id, url, event: noticeEvent(state, notice, now()) }, () =>
+    await send({ id, url, event: noticeEvent(state, notice, now()) }, (failure) => {
+      if (failure?.isFinal === false) return;
       accept({
         kind: 'approval',
         aggregate: approval,
         message: { kind: 'delivered', surface, notice, number },
-      }),
-    );
+      });
+    });
   };
 
   return {
@@ -118,10 +119,13 @@ export const createWebhooks = (
         ),
       );
     },
-    callBack: ({ id, callback: { url }, held, at }, accept) => {
+    callBack: ({ order: { id, callback, held, at }, tries }, accept) => {
+      const { url } = callback;
       const { origin } = new URL(url);
+      const report = (message: CallbackMessage): void => accept({ kind: 'callback', aggregate: id, message });
       if (!targets.has(origin)) {
         log.warn({ webhook: id, origin }, 'callback waits: add its origin to HOLDPOINT_NOTIFY_TARGETS');
+        report({ kind: 'callback_missed', tries, problem: refusalOf(origin) });
         return;
       }
       const event = {
@@ -131,16 +135,11 @@ export const createWebhooks = (
         data: held,
       } as const;
       queue.add(origin, id, () =>
-        send({ id, url, event }, (failure) =>
-          accept({
-            kind: 'callback',
-            aggregate: id,
-            message:
-              failure === undefined
-                ? { kind: 'called_back' }
-                : { kind: 'callback_gone', problem: failure.message },
-          }),
-        ),
+        send({ id, url, event }, (failure) => {
+          if (failure === undefined) return report({ kind: 'called_back', tries });
+          const kind = failure.isFinal ? 'callback_gone' : 'callback_missed';
+          report({ kind, tries, problem: failure.message });
+        }),
       );
     },
     stop: () => {

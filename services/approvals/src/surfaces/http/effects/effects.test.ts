@@ -28,6 +28,7 @@ const WANTED: HoldEffect = HoldEffect.parse({
   key: 'refund:ch_1',
   args: { charge: 'ch_1', cents: 500 },
 });
+const CALLBACKS = [{ event: 'effect.applied', state: 'waiting', tries: 1, at: 5 }] as const;
 const ASKER = {
   person: { name: 'ada', groups: [] },
   caller: { identity: '1', header: () => undefined },
@@ -113,6 +114,7 @@ const world = (definition: RegisteredCapability = REFUND, workflow = 'effect') =
         throw new HoldpointError('APPROVALS_CALLBACK_NOT_ALLOWED', 'no');
     },
     capability: async () => definition,
+    callbacks: async () => CALLBACKS,
   });
   return {
     effects,
@@ -174,8 +176,9 @@ describe('holding an effect', () => {
     expect(submitted.size).toBe(0);
     const { effect } = await held('https://ci.example/done?secret=1');
     expect(submitted.get(ID)).toMatchObject({ callback: { url: 'https://ci.example/done?secret=1' } });
-    expect(effect.callback).toEqual({ origin: 'https://ci.example' });
-    expect((await effects.find(ASKER, ID)).callback).toEqual({ origin: 'https://ci.example' });
+    const shown = { origin: 'https://ci.example', items: CALLBACKS };
+    expect(effect.callback).toEqual(shown);
+    expect((await effects.find(ASKER, ID)).callback).toEqual(shown);
   });
 
   test('other arguments under the same key are a conflict', async () => {

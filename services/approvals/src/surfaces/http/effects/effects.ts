@@ -1,7 +1,13 @@
 import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import { api } from '@holdpoint/contracts/catalog/api';
-import { Callback, type HeldAnswer, type HeldState, type HoldEffect } from '@holdpoint/contracts/effect/hold';
+import {
+  Callback,
+  type CallbackView,
+  type HeldAnswer,
+  type HeldState,
+  type HoldEffect,
+} from '@holdpoint/contracts/effect/hold';
 import { RemoteName } from '@holdpoint/contracts/effect/remote-name';
 import { EffectView } from '@holdpoint/contracts/effect/views';
 import {
@@ -48,13 +54,15 @@ export type EffectsParts = {
   readonly assertCallback: (url: string) => void;
   /** Throws `APPROVALS_UNKNOWN_CAPABILITY`. */
   readonly capability: (name: string) => Promise<RegisteredCapability>;
+  /** The callbacks up to this version of a task, oldest first. */
+  readonly callbacks: (task: Pick<TaskView, 'id' | 'version'>) => Promise<readonly CallbackView[]>;
 };
 
 /** Who asks. */
 export type Asker = { readonly person: Principal; readonly caller: Caller };
 
 /** Effects without a workflow of their own: each is a task with one node. */
-export const createEffects = ({ forward, listener, assertCallback, capability }: EffectsParts) => {
+export const createEffects = ({ forward, listener, assertCallback, capability, callbacks }: EffectsParts) => {
   const submissions = new Map<TaskId, Held>();
 
   const ask = <Answer extends z.ZodType>(
@@ -103,9 +111,11 @@ export const createEffects = ({ forward, listener, assertCallback, capability }:
     if (!isHeldTask(task)) throw unknownHeldEffect(id);
     const [held, ledger] = await Promise.all([heldBy(asker, id), ledgerOf(asker, task)]);
     const { capability: name, key, callback } = held;
+    const effect = heldEffectOf({ capability: name, key, task, ledger });
+    if (callback === undefined) return effect;
     return {
-      ...heldEffectOf({ capability: name, key, task, ledger }),
-      ...(callback && { callback: { origin: new URL(callback.url).origin } }),
+      ...effect,
+      callback: { origin: new URL(callback.url).origin, items: [...(await callbacks(task))] },
     };
   };
 
