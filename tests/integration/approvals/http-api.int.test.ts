@@ -299,6 +299,28 @@ describe('effects over HTTP', () => {
     await untilTrue('the wait has ended', async () => !(await isWaiting()));
   });
 
+  test('claimants have pages', async () => {
+    const names = ['paged 1', 'paged 2', 'paged 3'];
+    for (const claimant of names) {
+      const { x } = createClaimant();
+      const claim = { claim: crypto.randomUUID(), claimant, x, uses: ['cap.remote.refund'] };
+      expect(await post('/claims', claim)).toMatchObject({ status: 200, body: { items: [] } });
+    }
+    const seen: string[] = [];
+    let after = '';
+    do {
+      const { body } = await call(
+        `/claimants?limit=2${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`,
+      );
+      const page = api.executor.claimants.response.parse(body);
+      expect(page.items.length).toBeLessThanOrEqual(2);
+      seen.push(...page.items.map(({ claimant }) => claimant));
+      after = page.next ?? '';
+    } while (after !== '');
+    expect(seen.filter((name) => name.startsWith('paged'))).toEqual(names);
+    expect(seen).toEqual(seen.toSorted());
+  });
+
   test('a claim takes a token with the scope', async () => {
     const secret = `hpt_${crypto.randomUUID()}`;
     const sha256 = createHash('sha256').update(secret).digest('hex');

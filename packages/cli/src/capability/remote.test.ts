@@ -125,6 +125,16 @@ describe('effect claimants', () => {
     expect(out).toMatch(/ {2}holds e-1 +cap\.remote\.refund +start 2 +for 5 s\n/);
   });
 
+  test('effect claimants lists every page', async () => {
+    const other = { ...claimant, claimant: 'refunds on host-2', x: 'B'.repeat(43) };
+    const { out } = await typeLine(['effect', 'claimants'], {
+      'executor.claimants': ({ after }: { readonly after?: string }) =>
+        after === undefined ? { items: [claimant], next: 'place' } : { items: [other] },
+    });
+    expect(out).toContain('refunds on host-1');
+    expect(out).toContain('refunds on host-2');
+  });
+
   test('effect claimants without a program says so', async () => {
     const { out } = await typeLine(['effect', 'claimants'], { 'executor.claimants': { items: [] } });
     expect(out).toBe('no program claims effects\n');

@@ -1,5 +1,6 @@
 import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
 import type { Command } from 'commander';
+import { everyPage } from '../bus/every-page.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { columns, instant, span } from '../output/columns.ts';
@@ -44,10 +45,10 @@ export const addClaimants = (group: Command, { use, lines, json, now }: Session)
       .option('--json', 'print the API response as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
-          const answer = await client.call('executor', 'claimants', {});
-          if (options.json) json(answer);
-          else if (answer.items.length === 0) lines(['no program claims effects']);
-          else lines(answer.items.flatMap((claimant) => claimantText(claimant, now())));
+          const items = await everyPage(Infinity, (cursor) => client.call('executor', 'claimants', cursor));
+          if (options.json) json({ items });
+          else if (items.length === 0) lines(['no program claims effects']);
+          else lines(items.flatMap((claimant) => claimantText(claimant, now())));
           return undefined;
         }),
       ),

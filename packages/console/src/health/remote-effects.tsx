@@ -110,7 +110,12 @@ export const RemoteEffects = () => {
   );
   const isShown = mayDo(me, 'tasks:read');
   const claimants = useLoad(
-    async (signal) => (isShown ? (await caller.ask('executor', 'claimants', {}, { signal })).items : []),
+    async (signal) =>
+      isShown
+        ? everyPage(Infinity, (after) =>
+            caller.ask('executor', 'claimants', { limit: PAGE, after }, { signal }),
+          )
+        : [],
     [isShown],
   );
   const [reloadOne, reloadOther] = [capabilities.reload, claimants.reload];

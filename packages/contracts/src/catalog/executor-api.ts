@@ -38,9 +38,9 @@ export const executorApi = {
   beat: endpoint('Extend the leases of claimed orders', Beat, BeatAnswer),
   end: endpoint('Record the result of a claimed order', EndClaim, EndAnswer),
   claimants: endpoint(
-    'Programs that claim remote effects, and the orders in their hands',
-    z.object({}),
-    z.object({ items: z.array(ClaimantView) }),
+    'Programs that claim remote effects, by name, and the orders in their hands',
+    Page,
+    pageOf(ClaimantView),
   ),
   artifacts: endpoint(
     'Artifacts of one task: full logs and large outputs, oldest first',

@@ -97,7 +97,7 @@ class AsyncClient:
         await self.send(api.cancel_effect(id, reason))
 
     async def list_claimants(self) -> list[dict[str, Any]]:
-        return list((await self.send(api.claimants()))["items"])
+        return [item async for item in self._items(api.claimants)]
 
     async def list_capabilities(self, name: str | None = None) -> list[Capability]:
         items = self._items(lambda after: api.capabilities(name, after))

@@ -129,7 +129,7 @@ class Client:
         self.send(api.cancel_effect(id, reason))
 
     def list_claimants(self) -> list[dict[str, Any]]:
-        return list(self.send(api.claimants())["items"])
+        return list(self._items(api.claimants))
 
     # capabilities
 

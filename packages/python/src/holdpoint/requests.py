@@ -109,8 +109,8 @@ def end(body: Mapping[str, Any]) -> Call[EndAnswer]:
     return Call("POST", "/claims/ends", EndAnswer, body=body)
 
 
-def claimants() -> Call[dict[str, Any]]:
-    return Call("GET", "/claimants", dict)
+def claimants(after: str | None) -> Call[dict[str, Any]]:
+    return Call("GET", "/claimants", dict, query={"after": after})
 
 
 def keys(nonce: str | None = None) -> Call[PublishedKeys]:

@@ -40,5 +40,5 @@ export const claimEndpoints = (
   },
   beat: { query: (request) => claimants.beat(request) },
   end: { query: (request) => claimants.end(request) },
-  claimants: { query: () => claimants.list() },
+  claimants: { query: (page) => claimants.list(page) },
 });

@@ -325,3 +325,26 @@ test('more claims than an executor keeps, forged signatures and large outputs ar
   await expect(desk.beat(signed(beat, stranger))).rejects.toMatchObject({ code: 'EXECUTOR_CLAIM_SIGNATURE' });
   expect(await desk.beat(signed(beat, pair.privateKey))).toMatchObject({ items: [{ state: 'lost' }] });
 });
+
+test('claimants have pages by name, and programs of one name appear once each', async () => {
+  const desk = ledger().executor();
+  const keys = ['A', 'B', 'C', 'D', 'E'].map((letter) => letter.repeat(43));
+  for (const [i, key] of keys.entries())
+    void desk.claim(
+      claimOf({ claim: `claim-000000000${String(i)}`, x: key, claimant: i < 3 ? 'same' : 'other' }),
+      who,
+    );
+  await settled();
+  const seen: string[] = [];
+  let after: string | undefined;
+  let pages = 0;
+  do {
+    const page = await desk.list({ limit: 2, ...(after !== undefined && { after }) });
+    expect(page.items.length).toBeLessThanOrEqual(2);
+    seen.push(...page.items.map((each) => `${each.claimant} ${each.x.charAt(0)}`));
+    after = page.next;
+    pages += 1;
+  } while (after !== undefined);
+  expect(seen).toEqual(['other D', 'other E', 'same A', 'same B', 'same C']);
+  expect(pages).toBe(3);
+});

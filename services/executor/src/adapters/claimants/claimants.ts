@@ -1,3 +1,4 @@
+import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import {
   type Beat,
@@ -5,7 +6,6 @@ import {
   type Claim,
   type ClaimAnswer,
   type ClaimedOrder,
-  type ClaimantView,
   type EndAnswer,
   type EndClaim,
   isSignedByClaimant,
@@ -380,13 +380,15 @@ export const createClaimants = (
       const said = await awaitCommit(engine, { kind: 'effect', aggregate: id, message });
       return { id, ...said } as EndAnswer;
     },
-    list: async (): Promise<{ items: ClaimantView[] }> => {
+    list: async (
+      page: ApiRequest<'executor', 'claimants'>,
+    ): Promise<ApiResponse<'executor', 'claimants'>> => {
       const held = (await claimed()).flatMap(({ id, epoch, uses, remote }) =>
         remote === undefined || uses === undefined
           ? []
           : [{ id, epoch, uses, startedAt: remote.since, holder: remote }],
       );
-      return { items: seen.views(held) };
+      return seen.page(held, page);
     },
     /** A waiting claim for a new order, as its slot. */
     take: (order: RunEffect): Slot | undefined => {
