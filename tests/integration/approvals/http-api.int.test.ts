@@ -1,27 +1,46 @@
 import { execFile } from 'node:child_process';
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { api } from '@holdpoint/contracts/catalog/api';
-import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { HeldEffect } from '@holdpoint/contracts/effect/hold';
 import { ClaimAnswer, type RemoteOutcome, signed } from '@holdpoint/contracts/effect/remote';
+import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { documentedIn } from '../../e2e/documents/command-lines.ts';
 import { type Call, callHttp } from '../../kit/console/web.ts';
+import { publish } from '../../kit/bus/consumers.ts';
+import { sampleEffect } from '../../kit/effects/orders.ts';
 import { type TestPrincipal, writePrincipals } from '../../kit/stack/principals.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 import { readSource } from '../../repo/source-tree.ts';
 
+const run = promisify(execFile);
+const sha256Of = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
 let system: System;
 let port: number;
+let repository: string;
 beforeAll(async () => {
   system = await createSystem();
+  const repositories = join(await realpath(system.folder), 'repositories');
+  repository = join(repositories, 'app');
+  await mkdir(repository, { recursive: true });
+  await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
   const approver: TestPrincipal = { name: 'grace', groups: ['operators'], token: 'hpt_grace' };
-  const settings = { HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator, approver]) };
+  const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    approvals: { HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator, approver]) },
+    executor: { HOLDPOINT_REPOSITORIES: repositories },
+  };
   const started = await Promise.all(
-    SERVICES.map((service) => system.start(service, service === 'approvals' ? settings : {})),
+    SERVICES.map((service) => system.start(service, settings[service] ?? {})),
   );
   port = started[SERVICES.indexOf('approvals')]?.httpPort ?? 0;
 });
@@ -66,6 +85,52 @@ describe('tasks over HTTP', () => {
     expect((await call(`/tasks/${id}`, { headers })).status).toBe(200);
   });
 
+  test('pause, resume and retry change the phase of a task', async () => {
+    const id = await submit();
+    const untilPhase = (phase: string) =>
+      untilTrue(`${id} is ${phase}`, async () => (await call(`/tasks/${id}`)).body['phase'] === phase);
+    await untilPhase('awaiting_approval');
+    expect(await post(`/tasks/${id}/pause`, { reason: 'lunch' })).toMatchObject({
+      status: 200,
+      body: { id },
+    });
+    await untilPhase('paused');
+    expect(await post(`/tasks/${id}/resume`, {})).toMatchObject({ status: 200, body: { id } });
+    await untilPhase('awaiting_approval');
+    const request = await until('the request can be read', async () => {
+      const { body } = await call(`/approvals?task=${id}`);
+      return api.approvals.list.response.parse(body).items[0];
+    });
+    const refused = { decision: 'reject', digest: request.digest };
+    const rejected = await post(`/approvals/${request.id}/decisions`, refused, { token: 'hpt_grace' });
+    expect(rejected).toMatchObject({ status: 200, body: { status: 'rejected' } });
+    await untilPhase('failed');
+    expect(await post(`/tasks/${id}/retry`, { node: 'append' })).toMatchObject({
+      status: 409,
+      body: { code: 'ORCHESTRATOR_ILLEGAL_IN_PHASE' },
+    });
+    expect(await post(`/tasks/${id}/retry`, { node: 'append', rewind: true })).toMatchObject({ status: 200 });
+    await untilPhase('awaiting_approval');
+  });
+
+  test('a repeated submission with one idempotency key is one task, and another one with this key a conflict', async () => {
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const body = { workflow: 'sample', goal: 'Say it once' };
+    const first = await post('/tasks', body, { headers });
+    expect(await post('/tasks', body, { headers })).toMatchObject({
+      status: 200,
+      body: { id: first.body['id'] },
+    });
+    expect(await post('/tasks', { ...body, goal: 'Say another' }, { headers })).toMatchObject({
+      status: 409,
+      body: { code: 'ORCHESTRATOR_TASK_CONFLICT' },
+    });
+    const { body: listed } = await call('/tasks?limit=500');
+    const { items } = api.orchestrator.list.response.parse(listed);
+    expect(items.filter(({ goal }) => goal === body.goal)).toHaveLength(1);
+    expect((await post('/tasks', body)).body['id']).not.toBe(first.body['id']);
+  });
+
   test('a client cannot bring its own workflow', async () => {
     const refused = await post('/tasks', {
       workflow: 'own',
@@ -73,6 +138,78 @@ describe('tasks over HTTP', () => {
       definition: { id: 'own', nodes: [] },
     });
     expect(refused).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
+  });
+
+  test('server-sent events continue after the last event that a client has, without a gap', async () => {
+    const id = await submit();
+    await until(
+      `${id} waits`,
+      async () => (await call(`/tasks/${id}`)).body['phase'] === 'awaiting_approval',
+    );
+    /** The ids of events until one of this type. */
+    const idsUntil = async (type: string, last?: string): Promise<readonly string[]> => {
+      const over = new AbortController();
+      const answer = await fetch(`http://127.0.0.1:${String(port)}/api/v1/tasks/${id}/events`, {
+        headers: {
+          authorization: `Bearer ${system.client.token}`,
+          ...(last !== undefined && { 'last-event-id': last }),
+        },
+        signal: over.signal,
+      });
+      let text = '';
+      for await (const part of answer.body ?? []) {
+        text += Buffer.from(part).toString();
+        if (text.slice(0, text.lastIndexOf('\n\n')).includes(`"type":"${type}"`)) break;
+      }
+      over.abort();
+      const events = text.slice(0, text.lastIndexOf('\n\n')).split('\n\n');
+      const end = events.findIndex((event) => event.includes(`"type":"${type}"`));
+      return events.slice(0, end + 1).flatMap((event) => /^id: (.+)$/m.exec(event)?.[1] ?? []);
+    };
+    const before = await idsUntil('submitted');
+    expect(before).toEqual(['1.0']);
+    await post(`/tasks/${id}/cancel`, {});
+    const all = await idsUntil('cancelled');
+    const rest = await idsUntil('cancelled', before.at(-1));
+    expect(all).toEqual(all.map((_, place) => `${String(place + 1)}.0`));
+    expect([...before, ...rest]).toEqual(all);
+  });
+
+  test('the artifacts of a task are listed, and read whole, in a range and only when they changed', async () => {
+    const effect: CanonicalEffect = sampleEffect({
+      node: NodeId.parse('build'),
+      uses: 'cap.env.shell.command.run',
+      args: { with: { command: 'seq 1 1000' }, repository, context: {} },
+      kind: 'work',
+      effectClass: 'idempotent',
+      target: 'work',
+      idempotencyKey: '1:run',
+    });
+    const { task } = effect;
+    const id = effectIdOf(task, effect.node, effect.idempotencyKey);
+    const order = RunEffect.parse({ id, attempt: 1, effect, digest: effectDigest(effect) });
+    const orderer = await system.connect('orchestrator');
+    await publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
+    const artifact = await until('the log is stored', async () => {
+      const { body } = await call(`/tasks/${task}/artifacts`);
+      return api.executor.artifacts.response.parse(body).items.find(({ storedAt }) => storedAt !== undefined);
+    });
+    const { sha256, bytes } = artifact;
+    const read = (headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`http://127.0.0.1:${String(port)}/api/v1/artifacts/${sha256}`, {
+        headers: { authorization: `Bearer ${system.client.token}`, ...headers },
+      });
+    const whole = await read();
+    const content = Buffer.from(await whole.arrayBuffer());
+    expect([whole.status, whole.headers.get('etag'), content.length]).toEqual([200, `"${sha256}"`, bytes]);
+    expect(sha256Of(content)).toBe(sha256);
+    const part = await read({ range: 'bytes=10-19' });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${String(bytes)}`]);
+    expect(Buffer.from(await part.arrayBuffer())).toEqual(content.subarray(10, 20));
+    const past = await read({ range: `bytes=${String(bytes)}-` });
+    expect([past.status, await past.json()]).toMatchObject([416, { code: 'CONTRACT_RANGE_INVALID' }]);
+    const unchanged = await read({ 'if-none-match': `"${sha256}"` });
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
   });
 
   test('server-sent events bring the history of a task and its next events', async () => {
@@ -267,6 +404,48 @@ describe('effects over HTTP', () => {
     });
   });
 
+  test('an unchanged effect, approval or capability is answered with 304, and a changed one in full', async () => {
+    await post('/capabilities', { ...REFUND, name: 'tagged_refund' });
+    const first = await post('/effects', {
+      capability: 'tagged_refund',
+      key: 'tagged:1',
+      args: { charge: 'ch_3', cents: 1 },
+    });
+    const id = String(first.body['id']);
+    const approval = await until('the request can be read', async () => {
+      const { body } = await call(`/approvals?task=${id}`);
+      return api.approvals.list.response.parse(body).items[0]?.id;
+    });
+    await untilTrue(
+      'the effect waits',
+      async () => (await call(`/effects/${id}`)).body['state'] === 'waiting',
+    );
+    const paths = [`/effects/${id}`, `/approvals/${approval}`, '/capabilities/tagged_refund'];
+    const tags = new Map<string, string>();
+    for (const path of paths) {
+      const { headers, body } = await call(path);
+      const etag = headers.get('etag') ?? '';
+      expect(etag).toBe(`"${sha256Of(JSON.stringify(body))}"`);
+      expect(await call(path, { headers: { 'if-none-match': etag } })).toMatchObject({
+        status: 304,
+        body: {},
+      });
+      tags.set(path, etag);
+    }
+    await post(`/effects/${id}/cancel`, {});
+    await call('/capabilities/tagged_refund', { method: 'DELETE' });
+    for (const path of paths)
+      await untilTrue(`${path} has changed`, async () => {
+        const headers = { 'if-none-match': tags.get(path) ?? '' };
+        return (await call(path, { headers })).status === 200;
+      });
+    expect(await call('/capabilities/tagged_refund')).toMatchObject({ body: { status: 'withdrawn' } });
+    expect(await call('/capabilities/unknown')).toMatchObject({
+      status: 404,
+      body: { code: 'APPROVALS_UNKNOWN_CAPABILITY' },
+    });
+  });
+
   test('a held effect is cancelled before its decision', async () => {
     const { body } = await hold('refund:cancelled');
     const id = String(body['id']);
@@ -323,8 +502,7 @@ describe('effects over HTTP', () => {
 
   test('a claim takes a token with the scope', async () => {
     const secret = `hpt_${crypto.randomUUID()}`;
-    const sha256 = createHash('sha256').update(secret).digest('hex');
-    await post('/tokens', { name: 'reader', sha256, scopes: ['tasks:read'] });
+    await post('/tokens', { name: 'reader', sha256: sha256Of(secret), scopes: ['tasks:read'] });
     expect(await post('/claims', {}, { token: secret })).toMatchObject({
       status: 403,
       body: { code: 'APPROVALS_SCOPE' },
@@ -333,7 +511,6 @@ describe('effects over HTTP', () => {
 });
 
 test('the curl calls of the guide hold an effect and submit a task', async () => {
-  const run = promisify(execFile);
   const calls = documentedIn('docs/http-api.md', readSource('docs/http-api.md'));
   const values: Record<string, string> = { token: system.client.token };
   const curl = async (words: readonly string[]): Promise<{ readonly id?: string }> => {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AnswerTask } from '../approval/commands.ts';
 import { DecisionResult } from '../approval/queries.ts';
+import { RegisteredCapability } from '../approval/capability.ts';
+import { RemoteName } from '../effect/remote-name.ts';
 import { HeldAnswer, HeldState, HoldEffect } from '../effect/hold.ts';
 import { SubmitTask } from '../task/commands.ts';
 import { TaskId } from '../values/ids.ts';
@@ -56,6 +58,11 @@ export const httpApi = {
     z.object({ id: TaskId, reason: z.string().max(1_000).optional() }),
     HeldAnswer,
   ),
+  capability_get: endpoint(
+    'One registered remote capability',
+    z.object({ name: RemoteName }),
+    RegisteredCapability,
+  ),
   task_answer: endpoint(
     'Answer the request of a task that waits: approve an effect, tell whether one in doubt happened, or give input',
     AnswerTask,
@@ -108,6 +115,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   get('/claimants', 'executor.claimants'),
   get('/capabilities', 'approvals.capability_list'),
   post('/capabilities', 'approvals.capability_register'),
+  get('/capabilities/:name', 'http.capability_get'),
   remove('/capabilities/:name', 'approvals.capability_withdraw'),
   post('/tasks', 'orchestrator.submit'),
   get('/tasks', 'orchestrator.list'),

@@ -99,6 +99,7 @@ export const HTTP_SCOPES = {
   effect_hold: COMMAND_SCOPES.submit,
   effect_get: ENDPOINT_SCOPES.orchestrator.get,
   effect_cancel: COMMAND_SCOPES.cancel,
+  capability_get: ENDPOINT_SCOPES.approvals.capability_list,
   task_answer: ENDPOINT_SCOPES.approvals.decide,
   task_events: ENDPOINT_SCOPES.orchestrator.history,
   artifact_content: ENDPOINT_SCOPES.executor.artifact,

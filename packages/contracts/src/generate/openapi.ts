@@ -178,6 +178,14 @@ const json = (schema: Document): Document => ({ 'application/json': { schema } }
 const bytes = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 const ETAG = { ETag: { description: 'Version of the answer', schema: { type: 'string' } } };
 
+/** The answers about one thing: a client that has it already gets no body. */
+const TAGGED: ReadonlySet<HttpRoute['to']> = new Set([
+  'http.effect_get',
+  'http.capability_get',
+  'approvals.get',
+  'orchestrator.get',
+]);
+
 /** The answers of routes that are more than one JSON object. */
 const answersOf = ({ to }: HttpRoute, schema: () => Schema): Document => {
   switch (to) {
@@ -200,20 +208,19 @@ const answersOf = ({ to }: HttpRoute, schema: () => Schema): Document => {
         '304': { description: 'Unchanged' },
         '416': PROBLEM_REF,
       };
-    case 'orchestrator.get':
+    default:
+      if (!TAGGED.has(to)) return { '200': { description: 'OK', content: json(schema()) } };
       return {
         '200': { description: 'OK', headers: ETAG, content: json(schema()) },
         '304': { description: 'Unchanged' },
       };
-    default:
-      return { '200': { description: 'OK', content: json(schema()) } };
   }
 };
 
 const headersOf = ({ method, to }: HttpRoute): readonly Document[] => {
   if (method === 'POST') return [IDEMPOTENCY];
   const match = headerOf('If-None-Match', 'An `ETag`: unchanged content is answered with 304');
-  if (to === 'orchestrator.get') return [match];
+  if (TAGGED.has(to)) return [match];
   if (to === 'http.artifact_content') return [match, headerOf('Range', 'One range, such as `bytes=0-1023`')];
   return to === 'http.task_events'
     ? [headerOf('Last-Event-ID', 'The last event id that the client has')]

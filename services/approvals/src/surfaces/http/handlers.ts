@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { api } from '@holdpoint/contracts/catalog/api';
@@ -10,6 +11,7 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskView } from '@holdpoint/contracts/task/views';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
+import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import type { Context, Handler } from 'hono';
 import type { z } from 'zod';
 import type { ServerResponse } from 'node:http';
@@ -55,15 +57,32 @@ const CLAIM_MARGIN_MS = 5_000;
 const isMatched = (header: string | undefined, etag: string): boolean =>
   (header ?? '').split(',').some((each) => each.trim().replace(/^W\//, '') === etag || each.trim() === '*');
 
-/** Answers with the version of the task, so that a client need not read it again. */
-const taskAnswer = (context: Context<Env>, answer: unknown): Response => {
-  const { data: task } = TaskView.pick({ version: true }).safeParse(answer);
-  if (task === undefined) return context.json(answer);
-  const etag = `"${String(task.version)}"`;
+/** Answers with a tag, so that a client need not read an unchanged body again. */
+const tagged = (context: Context<Env>, tag: string, body: string): Response => {
+  const etag = `"${tag}"`;
   context.header('etag', etag);
   return isMatched(context.req.header('if-none-match'), etag)
     ? context.body(null, 304)
-    : context.json(answer);
+    : context.body(body, 200, { 'content-type': 'application/json' });
+};
+
+/** The tag of a task is its version. */
+const taskAnswer = (context: Context<Env>, answer: unknown): Response => {
+  const { data: task } = TaskView.pick({ version: true }).safeParse(answer);
+  return task === undefined
+    ? context.json(answer)
+    : tagged(context, String(task.version), JSON.stringify(answer));
+};
+
+/** The tag of any other answer is the SHA-256 of its body. */
+const bodyAnswer = (context: Context<Env>, answer: unknown): Response => {
+  const body = JSON.stringify(answer);
+  return tagged(context, hash('sha256', body), body);
+};
+
+const answerOf = (to: HttpRoute['to']): ((context: Context<Env>, answer: unknown) => Response) => {
+  if (to === 'orchestrator.get') return taskAnswer;
+  return to === 'approvals.get' ? bodyAnswer : (context, answer) => context.json(answer);
 };
 
 /** The handlers of the routes. Each authenticates before it parses: callers without the scope learn nothing from errors. */
@@ -79,20 +98,22 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     if (own[endpoint] === undefined) throw unknownEndpoint();
     return askEndpoint(deps, own[endpoint], request, caller);
   };
+  const capability = async (name: string): Promise<RegisteredCapability> => {
+    const {
+      items: [found],
+    } = await listCapabilities(deps.pool, { name });
+    if (found !== undefined) return found;
+    throw new HoldpointError(
+      'APPROVALS_UNKNOWN_CAPABILITY',
+      `unknown capability: ${name}; register it first`,
+    );
+  };
   const effects = createEffects({
     forward,
     listener,
     assertCallback: deps.webhooks.assertAllowed,
     callbacks: async ({ id, version }) => (await listCallbacks(deps.pool, { task: id, version })).items,
-    capability: async (name) => {
-      const { items } = await listCapabilities(deps.pool, { name });
-      const [found] = items;
-      if (found !== undefined) return found;
-      throw new HoldpointError(
-        'APPROVALS_UNKNOWN_CAPABILITY',
-        `unknown capability: ${name}; register it first`,
-      );
-    },
+    capability,
   });
 
   const claim: Answering = async (context, { person, caller }) => {
@@ -131,14 +152,14 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     },
     effect_get: async (context, asker) => {
       const { id, waitMs = 0, not } = await requestOf({ method: 'GET' }, httpApi.effect_get.request, context);
-      if (waitMs === 0) return context.json(await withTimeout(effects.find(asker, id)));
+      if (waitMs === 0) return bodyAnswer(context, await withTimeout(effects.find(asker, id)));
       const place = polls.take(asker.person);
       const gone = new AbortController();
       const onClose = (): void => gone.abort();
       context.env.outgoing.once('close', onClose);
       const over = AbortSignal.any([gone.signal, AbortSignal.timeout(waitMs)]);
       try {
-        return context.json(await effects.wait(asker, id, not, over));
+        return bodyAnswer(context, await effects.wait(asker, id, not, over));
       } finally {
         context.env.outgoing.off('close', onClose);
         place.release();
@@ -147,6 +168,10 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     effect_cancel: async (context, asker) => {
       const { id, reason } = await requestOf({ method: 'POST' }, httpApi.effect_cancel.request, context);
       return context.json(await withTimeout(effects.cancel(asker, id, reason)));
+    },
+    capability_get: async (context) => {
+      const { name } = await requestOf({ method: 'GET' }, httpApi.capability_get.request, context);
+      return bodyAnswer(context, await withTimeout(capability(name)));
     },
     task_answer: async (context, asker) => {
       const { id, answer, approval, ...decision } = await requestOf(
@@ -193,7 +218,7 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
           ? askOwn(endpoint, request, asker)
           : forward({ service, endpoint, body: request as object, ...asker });
       const answered = await withTimeout(asked);
-      return route.to === 'orchestrator.get' ? taskAnswer(context, answered) : context.json(answered);
+      return answerOf(route.to)(context, answered);
     };
     return { scope, answer };
   };
@@ -202,7 +227,8 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     const [service = '', endpoint = ''] = route.to.split('.');
     if (service !== 'http') return busTarget(route, service as keyof typeof api, endpoint);
     const name = endpoint as keyof typeof httpApi;
-    return { scope: HTTP_SCOPES[name], answer: http[name] };
+    const needed = HTTP_SCOPES[name];
+    return { scope: needed === 'any' ? undefined : needed, answer: http[name] };
   };
 
   return (route: HttpRoute): Handler<Env> => {
