@@ -23,7 +23,7 @@ import { ruleDecides, ruleView } from './rule/state.ts';
 import { applyFloor } from './policy/apply-floor.ts';
 import { compileFloor } from './policy/compile-floor.ts';
 import type { Via } from './submit-decision.ts';
-import { callerFor } from './callers.ts';
+import { callerFor, requestSourceOf } from './callers.ts';
 import { capabilityEndpoints } from './capability-endpoints.ts';
 import { peopleEndpoints } from './people-endpoints.ts';
 import { type SurfaceDeps, surfaceOf } from './surfaces/surface-deps.ts';
@@ -64,7 +64,8 @@ const decisionEndpoints = (
     },
   },
   identify: {
-    query: async (_, caller) => deps.keyring.identify(await callerFor(deps, caller, 'identify'), Date.now()),
+    query: async (_, caller) =>
+      deps.keyring.identify(await callerFor(deps, caller, 'identify'), Date.now(), requestSourceOf(caller)),
   },
 });
 

@@ -1,3 +1,4 @@
+import type { RequestSource } from '@holdpoint/contracts/approval/identity';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { ENDPOINT_SCOPES, type Needed } from '@holdpoint/contracts/catalog/scopes';
 import type { Caller } from '@holdpoint/runtime/bus/api';
@@ -20,3 +21,7 @@ export const callerFor = (
   const needed: Needed = ENDPOINT_SCOPES.approvals[endpoint];
   return callerOf(deps, caller, needed === 'any' ? undefined : needed);
 };
+
+/** From where a request came. Requests over the bus have no address. */
+export const requestSourceOf = ({ source }: Pick<Caller, 'source'>): RequestSource =>
+  source === undefined ? { via: 'nats' } : { via: 'http', address: source };

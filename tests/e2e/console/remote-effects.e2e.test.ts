@@ -23,7 +23,7 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
     expect(await page.locator('[data-capability=old_refund]').textContent()).toMatch(/Withdrawn.*grace/);
     const program = page.locator('[data-claimant="refunds on host-1"]');
     expect(await program.textContent()).toMatch(
-      /1 order.*Token of ada \(k-7h2k9m1x4c\).*Holds e-7h2k9m1x4c0a5b3d/,
+      /1 order.*Token of ada \(k-7h2k9m1x4c\).*from 192\.0\.2\.7 over HTTP.*Holds e-7h2k9m1x4c0a5b3d/,
     );
   });
 
@@ -52,7 +52,7 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
     const effect = page.locator('[data-effect=e-7h2k9m1x4c0a5b3d]');
     await effect.getByText('Unknown outcome').waitFor();
     expect(await effect.textContent()).toMatch(
-      /Last held by.*refunds on host-1, with a token of ada.*sent no beat for 30 s.*A person says whether it happened/,
+      /Last held by.*refunds on host-1, with a token of ada, from 192\.0\.2\.7 over HTTP, since.*sent no beat for 30 s.*A person says whether it happened/,
     );
   });
 

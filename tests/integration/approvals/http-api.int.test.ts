@@ -500,6 +500,16 @@ describe('effects over HTTP', () => {
     expect(seen).toEqual(seen.toSorted());
   });
 
+  test('a claimant comes from the address that approvals sees, not from one that it states', async () => {
+    const { x } = createClaimant();
+    const claim = { claim: crypto.randomUUID(), claimant: 'elsewhere', x, uses: ['cap.remote.refund'] };
+    const stated = { via: 'nats', address: '192.0.2.7' };
+    const headers = { 'x-forwarded-for': '192.0.2.7' };
+    expect((await post('/claims', { ...claim, from: stated }, { headers })).status).toBe(200);
+    const { items } = api.executor.claimants.response.parse((await call('/claimants?limit=500')).body);
+    expect(items.find((each) => each.x === x)?.from).toEqual({ via: 'http', address: '127.0.0.1' });
+  });
+
   test('a claim takes a token with the scope', async () => {
     const secret = `hpt_${crypto.randomUUID()}`;
     await post('/tokens', { name: 'reader', sha256: sha256Of(secret), scopes: ['tasks:read'] });

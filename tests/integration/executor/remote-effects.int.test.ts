@@ -94,7 +94,10 @@ test('a program claims an approved order, beats and ends it once', async () => {
   const { items } = await waiting;
   expect(items).toMatchObject([{ kind: 'run', epoch: 1, order: { id: order.id, grant: order.grant } }]);
   const { items: claimants } = await system.client.ask('executor', 'claimants', {});
-  expect(claimants.find(({ x }) => x === one.x)).toMatchObject({ holds: [{ id: order.id, epoch: 1 }] });
+  expect(claimants.find(({ x }) => x === one.x)).toMatchObject({
+    from: { via: 'nats' },
+    holds: [{ id: order.id, epoch: 1 }],
+  });
   expect(await one.beat(order, 1)).toMatchObject({ items: [{ state: 'held' }] });
   expect(await one.end(order, 1, done)).toEqual({ id: order.id, epoch: 1, status: 'recorded' });
   expect(await one.end(order, 1, done)).toMatchObject({ status: 'repeated' });
@@ -142,7 +145,12 @@ test('a silent program leaves its effect in doubt, and a late success ends the d
   await untilState(order, 'in_doubt');
   const doubtful = await system.client.ask('executor', 'get', { id: order.id });
   expect(doubtful.reason).toMatch(/^claimant test program began at .*Z and sent no beat for 2 s$/);
-  expect(doubtful.remote).toMatchObject({ claimant: 'test program', x: one.x, principal: 'operator' });
+  expect(doubtful.remote).toMatchObject({
+    claimant: 'test program',
+    x: one.x,
+    principal: 'operator',
+    from: { via: 'nats' },
+  });
   expect(await one.beat(order, 1)).toMatchObject({ items: [{ state: 'lost' }] });
   expect(await one.end(order, 1, done)).toMatchObject({ status: 'recorded' });
   expect(await stateOf(order)).toBe('applied');

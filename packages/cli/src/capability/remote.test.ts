@@ -111,6 +111,7 @@ describe('effect claimants', () => {
     x: 'A'.repeat(43),
     principal: 'ada',
     token: 'k-7h2k9m1x4c',
+    from: { via: 'http', address: '192.0.2.7' },
     uses: ['cap.remote.refund'],
     isWaiting: false,
     since: NOW - 60_000,
@@ -122,6 +123,7 @@ describe('effect claimants', () => {
     const { out } = await typeLine(['effect', 'claimants'], { 'executor.claimants': { items: [claimant] } });
     expect(out).toMatch(/^refunds on host-1 +works +since .* +seen 2 s ago\n/);
     expect(out).toContain('  as      ada, by token k-7h2k9m1x4c');
+    expect(out).toContain('  from    192.0.2.7 over HTTP');
     expect(out).toMatch(/ {2}holds e-1 +cap\.remote\.refund +start 2 +for 5 s\n/);
   });
 

@@ -1,3 +1,4 @@
+import { sourceText } from '@holdpoint/contracts/approval/facts-text';
 import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
 import type { Command } from 'commander';
 import { everyPage } from '../bus/every-page.ts';
@@ -8,7 +9,7 @@ import { columns, instant, span } from '../output/columns.ts';
 const agoText = (at: number, now: number): string => span(Math.max(0, now - at));
 
 const claimantText = (
-  { claimant, principal, token, uses, isWaiting, since, seenAt, holds }: ClaimantView,
+  { claimant, principal, token, from, uses, isWaiting, since, seenAt, holds }: ClaimantView,
   now: number,
 ): readonly string[] => [
   ...columns([
@@ -23,6 +24,7 @@ const claimantText = (
     [
       ['claims', uses.join(', ')],
       ['as', token === undefined ? principal : `${principal}, by token ${token}`],
+      ...(from === undefined ? [] : [['from', sourceText(from)]]),
     ],
     '  ',
   ),

@@ -1,3 +1,4 @@
+import { sourceText } from '@holdpoint/contracts/approval/facts-text';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { CallbackView } from '@holdpoint/contracts/effect/hold';
 import type { EffectOrder, EffectView } from '@holdpoint/contracts/effect/views';
@@ -108,7 +109,12 @@ export const effectText = (
       : [
           [
             'claimed by',
-            `${remote.claimant}, with a token of ${remote.principal}, since ${instant(remote.since)}`,
+            [
+              remote.claimant,
+              `with a token of ${remote.principal}`,
+              ...(remote.from === undefined ? [] : [`from ${sourceText(remote.from)}`]),
+              `since ${instant(remote.since)}`,
+            ].join(', '),
           ],
         ]),
     ...timed('ended', endedAt),

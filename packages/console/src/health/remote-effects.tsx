@@ -1,5 +1,6 @@
 import type { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
+import { sourceText } from '@holdpoint/contracts/approval/facts-text';
 import { remoteLabelOf } from '@holdpoint/contracts/effect/remote-name';
 import { useEffect } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, Section, When } from '../parts/bits.tsx';
@@ -63,7 +64,7 @@ const Capability = ({
 };
 
 const Claimant = ({ view }: { readonly view: ClaimantView }) => {
-  const { claimant, principal, token, uses, since, seenAt, holds } = view;
+  const { claimant, principal, token, from, uses, since, seenAt, holds } = view;
   return (
     <li data-claimant={claimant}>
       <p>
@@ -80,6 +81,11 @@ const Claimant = ({ view }: { readonly view: ClaimantView }) => {
             (<code>{token}</code>)
           </>
         )}{' '}
+        {from !== undefined && (
+          <>
+            · from <Safe text={sourceText(from)} />{' '}
+          </>
+        )}
         · claims since <When at={since} /> · seen <When at={seenAt} />
       </p>
       <p>

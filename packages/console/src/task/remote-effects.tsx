@@ -1,3 +1,4 @@
+import { sourceText } from '@holdpoint/contracts/approval/facts-text';
 import { isRemote } from '@holdpoint/contracts/effect/remote-name';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { holderLabel, nextText, remoteStateWord } from '../health/remote-view.ts';
@@ -42,6 +43,12 @@ export const RemoteEffects = ({ task }: { readonly task: TaskView }) => {
                     remote && (
                       <>
                         <Safe text={remote.claimant} />, with a token of <Safe text={remote.principal} />,
+                        {remote.from !== undefined && (
+                          <>
+                            {' '}
+                            from <Safe text={sourceText(remote.from)} />,
+                          </>
+                        )}{' '}
                         since <When at={remote.since} />
                       </>
                     ),

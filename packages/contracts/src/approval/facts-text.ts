@@ -1,3 +1,4 @@
+import type { RequestSource } from './identity.ts';
 import type { ArtifactLink, OnBehalfOf, Review } from '../workflow/review.ts';
 import type { RequestFacts } from './commands.ts';
 
@@ -45,3 +46,7 @@ export const factRows = (facts: RequestFacts): readonly (readonly [name: string,
     ['rollback hint', rollbackHint ?? 'none provided'],
   ];
 };
+
+/** From where a request came, such as `10.0.0.7 over HTTP`. */
+export const sourceText = ({ via, address }: RequestSource): string =>
+  `${address === undefined ? '' : `${address} over `}${via.toUpperCase()}`;

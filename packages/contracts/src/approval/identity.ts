@@ -15,6 +15,14 @@ export const IDENTITY_TOLERANCE_MS = 60_000;
 /** Characters of an assertion: a person can be in some hundred groups. */
 export const IDENTITY_MAX = 65_536;
 
+/** The way by which a request reached approvals. The client does not state it. */
+export const RequestSource = z.object({
+  via: z.enum(['nats', 'http']),
+  /** Address of the client of HTTP, in front of trusted proxies. */
+  address: z.string().max(64).optional(),
+});
+export type RequestSource = z.infer<typeof RequestSource>;
+
 /**
  * Claims of the JWS that says who sends a command. Approvals signs it for the owner of a token. Times are
  * epoch seconds.
@@ -32,6 +40,8 @@ export const IdentityClaims = z.object({
   claims: z.array(z.string().max(64)).max(50).optional(),
   /** The token that was shown, if approvals stores it. */
   token: AccessTokenId.optional(),
+  /** From where the token was shown. */
+  from: RequestSource.optional(),
   iat: z.int(),
   exp: z.int(),
 });

@@ -1,5 +1,6 @@
 import { type KeyObject, sign, verify } from 'node:crypto';
 import { z } from 'zod';
+import { RequestSource } from '../approval/identity.ts';
 import { publicKeyFrom, RawPublicKey } from '../approval/signing-keys.ts';
 import { EffectId } from '../values/ids.ts';
 import { canonicalJson, JsonObject } from '../values/json.ts';
@@ -96,6 +97,8 @@ export const RemoteHolder = z.object({
   /** Owner of the token of the claim, and the token. */
   principal: z.string(),
   token: z.string().optional(),
+  /** From where the claim came, as approvals saw it. */
+  from: RequestSource.optional(),
   /** Epoch milliseconds. */
   since: z.int(),
 });
@@ -165,6 +168,8 @@ export const ClaimantView = z.object({
   /** Owner of its token, and the token. */
   principal: z.string(),
   token: z.string().optional(),
+  /** From where its latest claim came, as approvals saw it. */
+  from: RequestSource.optional(),
   uses: z.array(RemoteLabel),
   /** It waits for an order now. */
   isWaiting: z.boolean(),

@@ -5,6 +5,7 @@ import {
   type IdentityClaims,
   IDENTITY_MS,
   type IssuedIdentity,
+  type RequestSource,
 } from '@holdpoint/contracts/approval/identity';
 import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import {
@@ -84,8 +85,8 @@ export type Keyring = {
   /** Signs the text of a webhook with the first key. */
   readonly signText: (text: Buffer) => Buffer;
   readonly tokens: ApprovalTokens;
-  /** Says who the owner of a token is. `now` in epoch milliseconds. */
-  readonly identify: (person: Principal, now: number) => IssuedIdentity;
+  /** Says who the owner of a token is, and from where the token was shown. `now` in epoch milliseconds. */
+  readonly identify: (person: Principal, now: number, from?: RequestSource) => IssuedIdentity;
   /** The public keys, and a statement about them by each. `now` in epoch milliseconds. */
   readonly publish: (now: number, nonce?: string, about?: ExecutorKeys) => PublishedKeys;
   /** Seals messages with the first key. */
@@ -116,6 +117,7 @@ const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
 const identityOf = (
   { name, groups, roles = [], scopes = Scope.options, claims, agent, token }: Principal,
   at: number,
+  from: RequestSource | undefined,
 ): IdentityClaims => {
   const iat = Math.floor(at / 1_000);
   return {
@@ -127,6 +129,7 @@ const identityOf = (
     scopes: [...scopes],
     ...(claims && { claims: [...claims] }),
     ...(token !== undefined && { token }),
+    ...(from && { from }),
     iat,
     exp: iat + IDENTITY_MS / 1_000,
   };
@@ -143,9 +146,9 @@ export const createKeyring = (first: GrantKeys, path: string | undefined, log: L
       of: (id) => now().tokens.of(id),
       is: (id, token) => now().tokens.is(id, token),
     },
-    identify: (person, at) => {
+    identify: (person, at, from) => {
       const { name, agent } = person;
-      const claims = identityOf(person, at);
+      const claims = identityOf(person, at, from);
       const assertion = now().sign(claims);
       return { assertion, expiresAt: claims.exp * 1_000, name, ...(agent !== undefined && { agent }) };
     },

@@ -24,6 +24,12 @@ test('a claim asks for the scope of claims, and belongs to the owner of its toke
   expect(asked).toEqual(['effects:claim']);
 });
 
+test('a claim comes from where approvals saw its token', () => {
+  const from = { via: 'http', address: '192.0.2.7' } as const;
+  const verify: VerifyIdentity = (assertion, scope, at) => ({ ...tokenFor()(assertion, scope, at), from });
+  expect(claimingOf(verify, 'assertion', refund, 0)).toEqual({ principal: 'ada', from });
+});
+
 test.each([
   ['to run', { uses: ['cap.remote.deploy'] }],
   ['to compensate', { uses: ['cap.remote.refund', 'cap.remote.deploy.compensate'] }],

@@ -19,14 +19,14 @@ export const claimingOf = (
   const scope = ENDPOINT_SCOPES.executor.claim;
   if (assertion === undefined)
     throw new HoldpointError('IDENTITY_REQUIRED', `The sender is unverified: use a token of scope ${scope}`);
-  const { sub, token, claims } = verify(assertion, scope, at);
+  const { sub, token, claims, from } = verify(assertion, scope, at);
   const refused = [...uses, ...probes].find((label) => claims?.includes(remoteNameIn(label) ?? '') === false);
   if (refused !== undefined)
     throw new HoldpointError(
       'EXECUTOR_CLAIM_REFUSED',
       `The token may not claim ${refused}: name it in a new token`,
     );
-  return { principal: sub, ...(token !== undefined && { token }) };
+  return { principal: sub, ...(token !== undefined && { token }), ...(from && { from }) };
 };
 
 /** The endpoints of claimants. Beats and ends prove themselves by the key of the claim. */

@@ -8,6 +8,7 @@ import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { z } from 'zod';
 import type { Principal } from '../../approval/state.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
+import { requestSourceOf } from '../../callers.ts';
 import { accessTo, type OtherService } from './endpoint-access.ts';
 
 /** The other service's error. An unknown code of a newer version moves into the text. */
@@ -33,7 +34,7 @@ export type Forwarded = {
   readonly endpoint: string;
   readonly body: object;
   readonly person: Principal;
-  readonly caller: Pick<Caller, 'identity' | 'header'>;
+  readonly caller: Pick<Caller, 'identity' | 'header' | 'source'>;
   /** Time for the answer. Milliseconds. */
   readonly withinMs?: number;
 };
@@ -52,7 +53,7 @@ export const createForwarder =
     // The other service takes the name from the assertion.
     const named = as === undefined ? content : { ...content, [as]: person.name };
     const identity = takesIdentity(service, endpoint)
-      ? keyring.identify(person, Date.now()).assertion
+      ? keyring.identify(person, Date.now(), requestSourceOf(caller)).assertion
       : undefined;
     const other = service as OtherService;
     const request = parseAs(schemaOf(other, endpoint), named);

@@ -13,8 +13,8 @@ const ANSWER_BYTES_MAX = 512 * 1_024;
 /** Of an order in an answer, beside the order. */
 const ITEM_BYTES = 256;
 
-/** Who claims: the owner of a token, and the token. */
-export type Claiming = Pick<RemoteHolder, 'principal' | 'token'>;
+/** Who claims: the owner of a token, the token, and from where. */
+export type Claiming = Pick<RemoteHolder, 'principal' | 'token' | 'from'>;
 
 /** A claim that is not answered yet. */
 export type Desk = Taker & {

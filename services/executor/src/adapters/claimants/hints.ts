@@ -17,7 +17,7 @@ export const Hint = z.discriminatedUnion('kind', [
     claim: z.string(),
     uses: z.array(RemoteLabel),
     waitMs: z.int(),
-    who: RemoteHolder.pick({ claimant: true, x: true, principal: true, token: true }),
+    who: RemoteHolder.pick({ claimant: true, x: true, principal: true, token: true, from: true }),
   }),
 ]);
 export type Hint = z.infer<typeof Hint>;

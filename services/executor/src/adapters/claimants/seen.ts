@@ -46,12 +46,13 @@ export const createSeen = (now: () => number) => {
     const others = [...orders].flatMap(([x, own]) => {
       const holder = own.at(-1)?.holder;
       if (holder === undefined || seen.has(x)) return [];
-      const { claimant, principal, token, since } = holder;
+      const { claimant, principal, token, from, since } = holder;
       return {
         claimant,
         x,
         principal,
         ...(token !== undefined && { token }),
+        ...(from && { from }),
         uses: [...new Set(own.map(({ uses }) => uses))],
         isWaiting: false,
         since,
