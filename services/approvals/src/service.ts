@@ -97,6 +97,7 @@ const defineApprovals = (
             engine,
             decider,
             webhooks,
+            capabilities,
             identity,
             decisions: createDecisionSubmitter(engine, tokens.is),
             tokens,

@@ -17,7 +17,9 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
     const { page } = await alone.open('#/health');
     const refund = page.locator('[data-capability=refund]');
     await refund.getByText('Refund ${cents} cents of charge ${charge}').waitFor();
-    expect(await refund.textContent()).toMatch(/1 program.*cap\.remote\.refund.*keyed.*at least high.*ada/);
+    expect(await refund.textContent()).toMatch(
+      /1 program.*cap\.remote\.refund.*keyed.*at least high.*timeout 1 min 30 s.*receipt.*ada/s,
+    );
     expect(await page.locator('[data-capability=mail]').textContent()).toContain('No program');
     expect(await page.locator('[data-claimant="mails on host-2"]').textContent()).toContain('Away');
     expect(await page.locator('[data-capability=old_refund]').textContent()).toMatch(/Withdrawn.*grace/);

@@ -454,6 +454,7 @@ describe('effects over HTTP', () => {
   });
 
   test('a claimant that goes away ends its wait', async () => {
+    await post('/capabilities', { ...REFUND, name: 'unclaimed' });
     const { x } = createClaimant();
     const isWaiting = async (): Promise<boolean> => {
       const { body } = await call('/claimants');
@@ -467,7 +468,7 @@ describe('effects over HTTP', () => {
         claim: crypto.randomUUID().replaceAll('-', ''),
         claimant: 'gone',
         x,
-        uses: ['cap.remote.nothing'],
+        uses: ['cap.remote.unclaimed'],
         waitMs: 25_000,
       }),
       signal: over.signal,
@@ -508,6 +509,26 @@ describe('effects over HTTP', () => {
     expect((await post('/claims', { ...claim, from: stated }, { headers })).status).toBe(200);
     const { items } = api.executor.claimants.response.parse((await call('/claimants?limit=500')).body);
     expect(items.find((each) => each.x === x)?.from).toEqual({ via: 'http', address: '127.0.0.1' });
+  });
+
+  test('a claim of capabilities of which none is registered is refused at once', async () => {
+    const { x } = createClaimant();
+    const claim = (...uses: readonly string[]) =>
+      post('/claims', { claim: crypto.randomUUID(), claimant: 'mistyped', x, uses });
+    const refused = await post('/claims', {
+      claim: crypto.randomUUID(),
+      claimant: 'mistyped',
+      x,
+      uses: ['cap.remote.refnud', 'cap.remote.refnud.compensate'],
+      waitMs: 25_000,
+    });
+    expect(refused).toMatchObject({ status: 404, body: { code: 'APPROVALS_UNKNOWN_CAPABILITY' } });
+    expect(refused.body['message']).toContain('refnud');
+    expect(await claim('cap.remote.refnud', 'cap.remote.refund')).toMatchObject({ status: 200 });
+    await post('/capabilities', { ...REFUND, name: 'later_refund' });
+    expect(await claim('cap.remote.later_refund.preview')).toMatchObject({ status: 200 });
+    await call('/capabilities/later_refund', { method: 'DELETE' });
+    expect(await claim('cap.remote.later_refund')).toMatchObject({ status: 200 });
   });
 
   test('a claim takes a token with the scope', async () => {

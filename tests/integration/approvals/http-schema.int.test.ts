@@ -59,7 +59,10 @@ beforeAll(async () => {
   if (!isPossible) return;
   system = await createSystem();
   const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
-  const settings = { HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator]) };
+  const settings = {
+    HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator]),
+    HOLDPOINT_TRUSTED_PROXIES: '127.0.0.1',
+  };
   const started = await Promise.all(
     SERVICES.map((service) => system.start(service, service === 'approvals' ? settings : {})),
   );
@@ -79,6 +82,7 @@ const CHECKS = [
   'response_schema_conformance',
   'negative_data_rejection',
   'unsupported_method',
+  'ignored_auth',
 ].join(',');
 
 /** Random requests for each operation. A hundred take minutes. */
@@ -87,12 +91,20 @@ const EXAMPLES = process.env['HOLDPOINT_TEST_EXAMPLES'] ?? '3';
 /** A body over the limit is refused before it is read. */
 const CONFIG = '[checks]\nnegative_data_rejection.expected-statuses = ["4xx", "5xx"]\n';
 
-/** A valid claim waits for orders that never come: a millisecond is as good as 25 seconds. */
+/**
+ * A valid claim waits for orders that never come: a millisecond is as good as 25 seconds. Each request comes from another address,
+ * because one address with too many wrong tokens is answered with 429.
+ */
 const HOOKS = `
+import itertools
 import schemathesis
+
+numbers = itertools.count(1)
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
+    number = next(numbers)
+    case.headers["X-Forwarded-For"] = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     wait = case.body.get("waitMs") if isinstance(case.body, dict) else None
     if case.operation.path == "/claims" and type(wait) is int and 0 < wait <= 25_000:
         case.body["waitMs"] = 1

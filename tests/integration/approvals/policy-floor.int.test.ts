@@ -1,14 +1,20 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CapabilityDefinition } from '@holdpoint/contracts/approval/capability';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import { HoldEffect } from '@holdpoint/contracts/effect/hold';
+import { heldSubmissionOf } from '@holdpoint/contracts/task/held-effect';
 import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writePrincipals } from '../../kit/stack/principals.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import { newTaskId, type SampleTask, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
 import { until, untilTrue } from '../../kit/until.ts';
 
 const WRITE = 'write' as NodeId;
+const GRACE = 'hpt_grace';
 const FLOOR = { floor: [{ name: 'people', audience: ['operators'], fourEyes: true }] };
 
 let system: System;
@@ -17,10 +23,17 @@ beforeAll(async () => {
   system = await createSystem();
   policy = join(system.folder, 'policy.json');
   await writeFile(policy, JSON.stringify({ floor: [] }));
-  await Promise.all(
-    SERVICES.map((service) =>
-      system.start(service, service === 'approvals' ? { HOLDPOINT_POLICY_FILE: policy } : {}),
+  const { token, approver } = system.client;
+  const people = Object.entries({ operator: token, approver, grace: GRACE });
+  const settings = {
+    HOLDPOINT_POLICY_FILE: policy,
+    HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(
+      system.folder,
+      people.map(([name, secret]) => ({ name, groups: ['operators'], token: secret })),
     ),
+  };
+  await Promise.all(
+    SERVICES.map((service) => system.start(service, service === 'approvals' ? settings : {})),
   );
 });
 afterAll(() => system.stop());
@@ -152,5 +165,50 @@ describe('the policy floor', () => {
       after = page.next;
     } while (after !== undefined);
     expect(ids).toEqual(all.items.map(({ id }) => id));
+  });
+
+  test('a held effect of a program needs the four eyes and the quorum of the floor before a program gets it', async () => {
+    await put(
+      JSON.stringify({ floor: [{ name: 'two', audience: ['operators'], fourEyes: true, quorum: 2 }] }),
+    );
+    const { ask, approver } = system.client;
+    const definition = CapabilityDefinition.parse({
+      name: 'payout',
+      title: 'Pay out ${cents} cents',
+      effectClass: 'keyed',
+      input: { type: 'object', properties: { cents: { type: 'integer' } } },
+    });
+    await ask('approvals', 'capability_register', definition);
+    const wanted = HoldEffect.parse({ capability: 'payout', key: 'payout:1', args: { cents: 5 } });
+    const submission = heldSubmissionOf(wanted, definition);
+    await ask('orchestrator', 'submit', submission);
+    const asked = await until('approvers are asked', async () => {
+      const { items } = await ask('approvals', 'list', { task: submission.id });
+      return items[0];
+    });
+    expect(asked).toMatchObject({
+      status: 'pending',
+      effect: { uses: 'cap.remote.payout' },
+      policy: { quorum: 2, fourEyes: true },
+      floor: { entries: ['two'] },
+    });
+    const x = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x ?? '';
+    const claim = () =>
+      ask('executor', 'claim', {
+        claim: crypto.randomUUID(),
+        claimant: 'payouts',
+        x,
+        uses: ['cap.remote.payout'],
+      });
+    const decision = { id: asked.id, decision: 'approve', digest: asked.digest } as const;
+    await expect(ask('approvals', 'decide', decision)).rejects.toMatchObject({ code: 'APPROVALS_FOUR_EYES' });
+    expect(await ask('approvals', 'decide', decision, approver)).toMatchObject({
+      status: 'pending',
+      approvalsMissing: 1,
+    });
+    expect(await claim()).toEqual({ items: [] });
+    expect(await ask('approvals', 'decide', decision, GRACE)).toMatchObject({ status: 'approved' });
+    const given = await until('the program gets the order', async () => (await claim()).items[0]);
+    expect(given).toMatchObject({ kind: 'run', epoch: 1, order: { effect: { args: { cents: 5 } } } });
   });
 });

@@ -16,6 +16,8 @@ export const remoteSample = (): Pick<StandInState, 'capabilities' | 'claimants' 
     risk: 'high',
     target: 'payments:${charge}',
     input: { type: 'object' },
+    output: { type: 'object', required: ['receipt'] },
+    timeoutMs: 90_000,
   });
   const by = { status: 'registered', registeredBy: 'ada', registeredAt: now - 60 * MINUTE_MS } as const;
   const task = TaskId.parse('t-refund000001');

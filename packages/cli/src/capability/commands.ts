@@ -53,8 +53,11 @@ const showRemote = async (
   if (found === undefined)
     throw new HoldpointError('APPROVALS_UNKNOWN_CAPABILITY', `unknown capability: ${name}`);
   if (options.json) return json(found);
-  lines(remoteText(found));
+  lines([...remoteText(found), 'arguments']);
   json(found.input);
+  if (found.output === undefined) return;
+  lines(['outputs']);
+  json(found.output);
 };
 
 const showOne = async (

@@ -94,7 +94,17 @@ describe('capability list', () => {
     });
     expect(calls).toEqual([['approvals.capability_list', { name: 'refund' }]]);
     expect(out).toContain('title       Refund ${cents} cents');
-    expect(out).toContain('{"type":"object"}');
+    expect(out).toContain('timeout     none');
+    expect(out).toMatch(/\narguments\n\{"type":"object"\}\n$/);
+  });
+
+  test('capability show shows the timeout and the schema of the outputs', async () => {
+    const output = { type: 'object', required: ['refund'] };
+    const { out } = await typeLine(['capability', 'show', 'refund'], {
+      'approvals.capability_list': { items: [{ ...registered, timeoutMs: 5_400_000, output }] },
+    });
+    expect(out).toMatch(/timeout +5400 s/);
+    expect(out).toMatch(/\noutputs\n\{"type":"object","required":\["refund"\]\}\n$/);
   });
 
   test('an unknown registered capability is an error', async () => {

@@ -55,7 +55,7 @@ export const remoteRow = (capability: RegisteredCapability): readonly string[] =
 
 export const remoteText = (capability: RegisteredCapability): readonly string[] => {
   const { name, title, description, target, effectClass, kind, risk, status } = capability;
-  const { registeredBy, registeredAt, withdrawnBy } = capability;
+  const { registeredBy, registeredAt, withdrawnBy, timeoutMs } = capability;
   return columns([
     ['label', remoteLabelOf(name)],
     ['title', title],
@@ -65,6 +65,7 @@ export const remoteText = (capability: RegisteredCapability): readonly string[] 
     ...(risk === undefined ? [] : [['risk', `at least ${risk}`]]),
     ['target', target ?? `remote:${name}`],
     ['operations', operationsOf(capability)],
+    ['timeout', timeoutMs === undefined ? 'none' : `${String(timeoutMs / 1_000)} s`],
     ['registered', `by ${registeredBy}, ${instant(registeredAt)}`],
     ...(status === 'withdrawn' ? [['withdrawn', `by ${withdrawnBy ?? 'unknown'}`]] : []),
   ]);

@@ -90,13 +90,20 @@ describe('token create', () => {
 
   test('--claims limits a token to the effects of some capabilities', async () => {
     const claims = ['refund', 'mail'];
-    const { out, calls } = await typeLine(
+    const { out, err, calls } = await typeLine(
       ['token', 'create', 'refunds', '--claims', 'refund,mail'],
-      { 'approvals.token_create': { ...token, scopes: ['effects:claim'], claims } },
+      {
+        'approvals.token_create': { ...token, scopes: ['effects:claim'], claims },
+        'approvals.capability_list': ({ name }: { readonly name: string }) => ({
+          items: name === 'refund' ? [{ name }] : [],
+        }),
+      },
       { terminal },
     );
-    expect(calls).toMatchObject([['approvals.token_create', { name: 'refunds', claims }]]);
+    expect(calls.at(-1)).toMatchObject(['approvals.token_create', { name: 'refunds', claims }]);
     expect(out).toContain('scopes effects:claim (refund, mail); no expiry');
+    expect(err).toContain('mail is not registered yet');
+    expect(err).not.toContain('refund is not registered');
   });
 
   test('--out writes the secret to a private file and prints it nowhere', async () => {

@@ -88,9 +88,19 @@ const createdText = (token: AccessTokenView, now: number): readonly string[] => 
   `  scopes ${scopesText(token)}; ${stateText(token, now)}`,
 ];
 
+/** A program may come before its capability, but a mistyped name would wait for ever. */
+const unregisteredIn = async (client: Client, names: readonly string[]): Promise<readonly string[]> => {
+  const answers = await Promise.all(
+    names.map((name) => client.call('approvals', 'capability_list', { name })),
+  );
+  return names.filter((_, place) => answers[place]?.items.length === 0);
+};
+
 const addCreate = (group: Command, session: Session): void => {
-  const { use, json, directory, now } = session;
+  const { use, json, directory, now, warn } = session;
   const create = async (client: Client, name: string, options: Create): Promise<undefined> => {
+    for (const each of await unregisteredIn(client, options.claims ?? []))
+      warn(`${each} is not registered yet: register it before a program claims it`);
     const secret = newSecret();
     const sink = options.out === undefined ? undefined : fileSink(options.out, directory());
     const token = await writeInto(sink, secret, () =>

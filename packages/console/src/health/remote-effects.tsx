@@ -9,10 +9,20 @@ import { everyPage } from '../parts/every-page.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { KINDS } from '../tasks/labels.ts';
+import { span } from '../text/time.ts';
 import { claimantsOf, claimantWord } from './remote-view.ts';
 
 const LOOK_EVERY_MS = 5_000;
 const PAGE = 500;
+
+const schemasText = (
+  input: RegisteredCapability['input'],
+  output: RegisteredCapability['output'],
+): string => {
+  const shown = (label: string, schema: object): string =>
+    `${label}\n${JSON.stringify(schema, undefined, 2)}`;
+  return [shown('Arguments', input), ...(output === undefined ? [] : [shown('Outputs', output)])].join('\n');
+};
 
 const Capability = ({
   capability,
@@ -22,6 +32,7 @@ const Capability = ({
   readonly claimants: readonly ClaimantView[];
 }) => {
   const { name, title, description, effectClass, kind, risk, target, status } = capability;
+  const { timeoutMs, input, output } = capability;
   const claiming = claimantsOf(name, claimants);
   return (
     <li class="card" data-capability={name}>
@@ -48,8 +59,13 @@ const Capability = ({
         {risk !== undefined && ` · risk at least ${risk}`}
       </p>
       <p>
-        Target <Safe text={target ?? `remote:${name}`} />
+        Target <Safe text={target ?? `remote:${name}`} /> ·{' '}
+        {timeoutMs === undefined ? 'no timeout' : `timeout ${span(timeoutMs)}`}
       </p>
+      <details>
+        <summary>Schemas</summary>
+        <Long text={schemasText(input, output)} characters={4_000} />
+      </details>
       <p class="dim">
         Registered by <Safe text={capability.registeredBy} />, <When at={capability.registeredAt} />
         {capability.withdrawnBy !== undefined && (

@@ -104,6 +104,25 @@ describe('the copy of the registry', () => {
     expect(admission(effect(), 'm-1')).toEqual(refused('APPROVALS_UNKNOWN_CAPABILITY'));
   });
 
+  test('names are unknown only after a read that began after the question', async () => {
+    const { knowsOneOf, refresh, endRead, fill, goAway, reads } = registry();
+    void refresh();
+    fill(stored());
+    const known = knowsOneOf(['mail', 'refund']);
+    // This read saw the table before the registration.
+    await endRead();
+    await endRead();
+    expect(await known).toBe(true);
+    expect(reads).toHaveLength(0);
+    const unknown = knowsOneOf(['mail']);
+    await endRead();
+    expect(await unknown).toBe(false);
+    goAway(true);
+    const away = knowsOneOf(['mail']);
+    await endRead();
+    expect(await away).toBeUndefined();
+  });
+
   test('a committed registration counts at once, and an older read does not undo it', async () => {
     const { admission, refresh, endRead, onCommitted } = registry();
     void refresh();

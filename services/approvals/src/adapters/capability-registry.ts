@@ -75,6 +75,15 @@ export const createCapabilityBook = (
 
   return {
     refresh,
+    /** Whether a capability of one of these names is registered or was; undefined while the registry cannot be read. */
+    knowsOneOf: async (names: readonly string[]): Promise<boolean | undefined> => {
+      const isKnown = (): boolean => names.some((name) => known.has(name));
+      if (isKnown()) return true;
+      const arrived = moment;
+      await refresh();
+      if (isKnown()) return true;
+      return latestRead > arrived ? false : undefined;
+    },
     admission: (effect: CanonicalEffect, identity: string): Admission | 'later' | undefined => {
       const name = remoteNameIn(effect.uses);
       if (name === undefined) return undefined;
@@ -92,6 +101,8 @@ export const createCapabilityBook = (
     },
   };
 };
+
+export type CapabilityBook = ReturnType<typeof createCapabilityBook>;
 
 /** Interval of reads that do not depend on events. */
 const READ_EVERY_MS = 5_000;

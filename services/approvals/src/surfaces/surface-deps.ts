@@ -11,6 +11,7 @@ import type { DecisionSubmitter } from '../submit-decision.ts';
 import type { ServiceMessage } from '../aggregates.ts';
 import type { ApprovalDecider } from '../approval/decide.ts';
 import type { SourceOf } from './http/source.ts';
+import type { CapabilityBook } from '../adapters/capability-registry.ts';
 import type { Webhooks } from './webhook/webhooks.ts';
 
 /** Dependencies of every surface. */
@@ -31,6 +32,7 @@ export type SurfaceDeps = {
   /** The people whose groups are known; undefined where an identity provider says more about them. */
   readonly people: () => readonly Member[] | undefined;
   readonly webhooks: Pick<Webhooks, 'assertAllowed'>;
+  readonly capabilities: Pick<CapabilityBook, 'knowsOneOf'>;
   /** The address of the client of an HTTP request. */
   readonly sourceOf: SourceOf;
   readonly log: Logger;

@@ -6,6 +6,7 @@ import { openApiDocument } from '@holdpoint/contracts/generate/openapi';
 import { httpApi, type HttpRoute } from '@holdpoint/contracts/catalog/http-api';
 import { HTTP_SCOPES, scopeOfEndpoint } from '@holdpoint/contracts/catalog/scopes';
 import { HoldEffect } from '@holdpoint/contracts/effect/hold';
+import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import { Claim } from '@holdpoint/contracts/effect/remote';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskView } from '@holdpoint/contracts/task/views';
@@ -85,6 +86,11 @@ const answerOf = (to: HttpRoute['to']): ((context: Context<Env>, answer: unknown
   return to === 'approvals.get' ? bodyAnswer : (context, answer) => context.json(answer);
 };
 
+const nameIn = (label: string): string => remoteNameIn(label) ?? label;
+
+const unknownCapability = (name = 'none'): HoldpointError =>
+  new HoldpointError('APPROVALS_UNKNOWN_CAPABILITY', `unknown capability: ${name}; register it first`);
+
 /** The handlers of the routes. Each authenticates before it parses: callers without the scope learn nothing from errors. */
 export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
   const own = endpoints(deps) as Readonly<Record<string, AnyEndpoint>>;
@@ -103,10 +109,7 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
       items: [found],
     } = await listCapabilities(deps.pool, { name });
     if (found !== undefined) return found;
-    throw new HoldpointError(
-      'APPROVALS_UNKNOWN_CAPABILITY',
-      `unknown capability: ${name}; register it first`,
-    );
+    throw unknownCapability(name);
   };
   const effects = createEffects({
     forward,
@@ -119,6 +122,9 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
   const claim: Answering = async (context, { person, caller }) => {
     const body = parseAs(Claim, await readBody(context.req.raw));
     const { waitMs = 0 } = body;
+    const names = body.uses.map(nameIn);
+    // It would wait for ever: no request names a capability that is not registered.
+    if ((await deps.capabilities.knowsOneOf(names)) === false) throw unknownCapability(names[0]);
     const place = waitMs > 0 ? polls.take(person) : undefined;
     const ask = (wait: number) =>
       forward({
