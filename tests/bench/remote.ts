@@ -42,6 +42,8 @@ export type RemoteOptions = {
 /** From the decision, as it is sent, to the call of the function: one held effect at a time. */
 const measureApprovals = async (
   client: Client,
+  /** Registers the function and holds its effects. */
+  holder: RemoteConnection,
   connection: RemoteConnection,
   seconds: number,
 ): Promise<readonly number[]> => {
@@ -61,7 +63,7 @@ const measureApprovals = async (
       return {};
     },
   });
-  await connection.register(held.definition);
+  await holder.register(held.definition);
   const requests = client.connection.subscribe('hp.evt.approval.requested.*', {
     callback: (_, msg) => {
       const { id, task, digest } = ApprovalRequested.parse(msg.json());
@@ -74,7 +76,7 @@ const measureApprovals = async (
   const end = performance.now() + seconds * 1_000;
   while (performance.now() < end) {
     const start = new Promise<void>((resolve) => (started = resolve));
-    const handle = await held.hold(connection, { number: crypto.randomUUID() });
+    const handle = await held.hold(holder, { number: crypto.randomUUID() });
     await start;
     await handle.wait();
   }
@@ -111,7 +113,8 @@ export const measureRemote = async (
       return {};
     },
   });
-  await remoteOverNats({ connection: operator, token }).register(noop.definition);
+  const holder = remoteOverNats({ connection: operator, token });
+  await holder.register(noop.definition);
 
   const withClaimants = async (over: Transport, count: number, work: () => Promise<void>): Promise<void> => {
     const started = Array.from({ length: count }, () =>
@@ -136,8 +139,8 @@ export const measureRemote = async (
   };
 
   for (const over of ['nats', 'http'] as const) {
-    await measureApprovals(client, connections[over], WARM_UP_SECONDS);
-    const durations = await measureApprovals(client, connections[over], seconds);
+    await measureApprovals(client, holder, connections[over], WARM_UP_SECONDS);
+    const durations = await measureApprovals(client, holder, connections[over], seconds);
     print({
       measurement: 'held effects',
       over,
