@@ -1,23 +1,33 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SignedIn } from '@holdpoint/contracts/approval/sign-in';
+import { WATCH_PATH } from '@holdpoint/contracts/approval/watch';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
+import { selfSigned } from '@holdpoint/executor/testing/self-signed';
 import { startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { parse } from 'yaml';
 import { z } from 'zod';
+import { callHttp } from '../../kit/console/web.ts';
 import { newTaskId, sampleTask } from '../../kit/tasks/tasks.ts';
 import type { SampleTask } from '../../kit/tasks/tasks.ts';
 import { Hopeless, until, untilTrue } from '../../kit/until.ts';
 import { liberties, Manifest, secretHolders } from './manifest.ts';
 import { createComposeProject, whyNoCompose } from './project.ts';
 import type { ComposeProject } from './project.ts';
+import { callTls, startTlsProxy } from './tls-proxy.ts';
 
 const obstacle = await whyNoCompose();
 if (obstacle !== undefined)
   process.stderr.write(`compose: skipped, because there is no Docker engine: ${obstacle}\n`);
+
+/** An override file of the guide. */
+const Override = z.object({ services: z.record(z.string(), z.looseObject({})) });
 
 const BUILT_WITHIN_MS = 20 * 60_000;
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
@@ -119,6 +129,125 @@ describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => 
     await approve(task);
     await reaches(task, 'completed');
     expect(await timesApplied(task)).toBe(1);
+  });
+
+  describe('the guide', () => {
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'holdpoint-compose-guide-'));
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+
+    /** The secret of a person in the container of the command line, read as the guide says. */
+    const secretIn = async (file: string): Promise<string> =>
+      (
+        await system.compose([
+          'run',
+          '--rm',
+          '--no-TTY',
+          '--entrypoint',
+          'cat',
+          'cli',
+          `/run/holdpoint/${file}`,
+        ])
+      ).trim();
+
+    /** The override file of the guide with this service. Files of compose may be JSON. */
+    const overrideOf = async (service: string, change: object): Promise<string> => {
+      const page = await readFile(join(root, 'infra/compose/README.md'), 'utf8');
+      const [documented] = [...page.matchAll(/^```yaml\n([^]*?)^```/gm)].flatMap(([, text = '']) => {
+        const { services } = Override.parse(parse(text));
+        return services[service] ?? [];
+      });
+      if (documented === undefined) throw new Error(`the guide has no override of ${service}`);
+      const file = join(folder, `${service}.json`);
+      await writeFile(file, JSON.stringify({ services: { [service]: { ...documented, ...change } } }));
+      return file;
+    };
+
+    const linkFor = async (address: string): Promise<string> => {
+      const link = new URL((await system.cli('console', '--url', address)).trim());
+      expect(link.origin + link.pathname).toBe(address);
+      return link.hash.replace('#/sign-in/', '');
+    };
+
+    test('the link of the guide signs in to the console once', async () => {
+      const port = system.ports.approvals;
+      const code = await linkFor(`http://127.0.0.1:${String(port)}/`);
+      const redeem = () => callHttp(port, '/console/sign-in/code', { method: 'POST', body: { code } });
+      const { token } = SignedIn.parse((await redeem()).body);
+      expect((await callHttp(port, '/api/v1/whoami', { token })).body).toMatchObject({ name: 'operator' });
+      expect((await redeem()).status).toBe(401);
+    });
+
+    test('a person who is added decides a request with their token', async () => {
+      showLogsOnFailure();
+      const added = await system.cli('people', 'add', 'ada', '--group', 'operators', '--json');
+      const { secret: token } = z.object({ secret: z.string() }).parse(JSON.parse(added));
+      const task = await submit();
+      await reaches(task, 'awaiting_approval');
+      const at = `/api/v1/approvals/${task.approval}`;
+      const request = await until('ada sees the request', async () => {
+        const { status, body } = await callHttp(system.ports.approvals, at, { token });
+        return status === 200 ? body : undefined;
+      });
+      const decision = { decision: 'approve', digest: request['digest'] };
+      const decide = { method: 'POST', token, body: decision };
+      expect(await callHttp(system.ports.approvals, `${at}/decisions`, decide)).toMatchObject({
+        body: { status: 'approved', by: 'ada' },
+      });
+      await reaches(task, 'completed');
+      expect(await timesApplied(task)).toBe(1);
+      await system.cli('people', 'remove', 'ada');
+      await untilTrue(
+        'the token is refused',
+        async () => (await callHttp(system.ports.approvals, at, { token })).status === 401,
+      );
+    });
+
+    test('the console signs in through a proxy with TLS, whose address the service must allow', async () => {
+      showLogsOnFailure();
+      const origin = 'https://holdpoint.example';
+      const proxy = await startTlsProxy(system.ports.approvals);
+      const token = await secretIn('operator.token');
+      const watch = (): Promise<number> =>
+        new Promise((resolve, reject) => {
+          const socket = new WebSocket(`wss://localhost:${String(proxy.port)}${WATCH_PATH}`, {
+            ca: selfSigned.cert,
+            headers: { origin, authorization: `Bearer ${token}` },
+          });
+          socket.on('error', reject);
+          socket.on('unexpected-response', (request, { statusCode = 0 }) => {
+            resolve(statusCode);
+            request.destroy();
+          });
+          socket.on('open', () => {
+            socket.terminate();
+            resolve(101);
+          });
+        });
+      try {
+        expect(await watch()).toBe(403);
+        const file = await overrideOf('approvals', {});
+        await system.compose(['up', '--detach', '--no-build', '--no-deps', 'approvals'], { files: [file] });
+        await allReady();
+        const code = await linkFor(`${origin}/`);
+        const headers = { origin };
+        const redeem = { method: 'POST', headers, body: { code } };
+        const signedIn = await callTls(proxy.port, '/console/sign-in/code', redeem);
+        const session = SignedIn.parse(JSON.parse(signedIn.body));
+        const me = await callTls(proxy.port, '/api/v1/whoami', {
+          headers: { ...headers, authorization: `Bearer ${session.token}` },
+        });
+        expect(JSON.parse(me.body)).toMatchObject({ name: 'operator' });
+        expect((await callTls(proxy.port, '/')).body).toContain('<title>');
+        expect(
+          await until('approvals allows the origin', async () => ((await watch()) === 101 ? 101 : undefined)),
+        ).toBe(101);
+      } finally {
+        await proxy.stop();
+      }
+    });
   });
 
   test('a killed executor runs the effect once after a restart', async () => {

@@ -87,11 +87,16 @@ export const createComposeProject = async () => {
   const name = `${PREFIX}${String(process.pid)}`;
   const ports = await choosePorts();
   const env = environmentOf(ports);
-  const compose = (args: readonly string[], timeoutMs?: number): Promise<string> =>
-    docker(['compose', '--ansi', 'never', '-f', MANIFEST, '-p', name, ...args], {
+  const compose = (
+    args: readonly string[],
+    { files = [], timeoutMs }: { readonly files?: readonly string[]; readonly timeoutMs?: number } = {},
+  ): Promise<string> => {
+    const named = [MANIFEST, ...files].flatMap((file) => ['-f', file]);
+    return docker(['compose', '--ansi', 'never', ...named, '-p', name, ...args], {
       env,
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
+  };
   /** Resolves when the service reports on its published port that it, PostgreSQL and the bus are ready. */
   const isReady = async (service: ServiceName): Promise<boolean> => {
     const response = await fetch(`http://127.0.0.1:${String(ports[service])}/readyz`, {
@@ -102,6 +107,8 @@ export const createComposeProject = async () => {
   };
   return {
     name,
+    ports,
+    /** `files` are override files. */
     compose,
     isReady,
     /** Runs `holdpoint` like an operator. */
@@ -113,7 +120,7 @@ export const createComposeProject = async () => {
     /** Reads a property of the container from Docker with a template. */
     inspect: async (service: string, template: string): Promise<string> =>
       (await docker(['inspect', '--format', template, `${name}-${service}-1`])).trim(),
-    up: () => compose(['up', '--detach', '--build', '--quiet-pull'], BUILD_WITHIN_MS),
+    up: () => compose(['up', '--detach', '--build', '--quiet-pull'], { timeoutMs: BUILD_WITHIN_MS }),
     remove: () => compose(['down', ...everything]),
   };
 };
