@@ -26,7 +26,9 @@ export const WORKSPACE_SOURCES: Readonly<Record<string, string>> = {
   ),
   '@holdpoint/infra': 'infra',
 };
-const IMPORT = /(?<before>\bfrom\s+|\bimport\s*\(\s*|^import\s+)(?<quote>['"])(?<path>[^'"\n]+)\k<quote>/gm;
+/** A `from` counts only in a statement at the start of a line: texts have the word too. */
+const IMPORT =
+  /(?<before>^(?:import|export)\b[^'"`;]*?\bfrom\s+|\bimport\s*\(\s*|^import\s+)(?<quote>['"])(?<path>[^'"\n]+)\k<quote>/gm;
 
 const packageOf = (path: string): string =>
   path
