@@ -28,5 +28,6 @@ export const migrateIn = (database: DatabaseSync) =>
       }
       return { version };
     },
-    probe: ({ version }) => (isApplied(database, version) ? 'applied' : 'not_applied'),
+    probe: ({ version }) =>
+      isApplied(database, version) ? { found: 'applied', outputs: { version } } : 'not_applied',
   });

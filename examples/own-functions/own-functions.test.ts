@@ -7,7 +7,7 @@ import { createTestGate } from '@holdpoint/sdk/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { mailOver } from './mail.ts';
 import { migrateIn } from './migration.ts';
-import { applyOf, digestOf, type Infrastructure } from './plan-apply.ts';
+import { applyOf, type Infrastructure, withDigest } from './plan-apply.ts';
 import { refundAt } from './refund.ts';
 
 const portOf = async (server: Server): Promise<number> => {
@@ -61,44 +61,57 @@ test('a refund is sent once per charge, with the key of the effect', async () =>
   await expect(declined.wait()).rejects.toMatchObject({ code: 'REMOTE_CARD_DECLINED' });
 });
 
-test('an approved plan is applied, and a stale one is refused by its fence', async () => {
+test('people approve a plan, a killed run applies it once, and a changed plan is refused', async () => {
   let serial = 7;
+  const applied = new Map<string, string>();
   const tool: Infrastructure = {
     plan: (wanted) => ({ plan: `+ ${wanted}`, serial }),
-    apply: (_plan, of) => {
+    apply: ({ plan, serial: of, digest }) => {
       if (of !== serial) return 'stale';
       serial += 1;
+      applied.set(digest, plan);
       return 'applied';
     },
+    hasApplied: (digest) => applied.has(digest),
   };
   const apply = applyOf(tool);
   const gate = await gateFor(apply);
-  const holdPlan = (wanted: string) => {
-    const planned = tool.plan(wanted);
-    return apply.hold(gate.connection, { ...planned, digest: digestOf(planned.plan) });
-  };
-  const [first, second] = [await holdPlan('a server'), await holdPlan('a database')];
-  gate.decide(first.id, 'approve');
-  expect(await first.wait()).toEqual({ serial: 8 });
-  gate.decide(second.id, 'approve');
-  await expect(second.wait()).rejects.toMatchObject({ code: 'REMOTE_PLAN_STALE' });
-  expect(serial).toBe(8);
+  const server = await apply.hold(gate.connection, { wanted: 'a server' });
+  const database = await apply.hold(gate.connection, { wanted: 'a database' });
+  await gate.until(server.id, 'waiting');
+  await gate.until(database.id, 'waiting');
+  expect(gate.preview(server.id)).toEqual(withDigest({ plan: '+ a server', serial: 7 }));
+  gate.kill('after');
+  gate.decide(server.id, 'approve');
+  expect(await server.wait()).toEqual({ serial: 8 });
+  gate.decide(database.id, 'approve');
+  await expect(database.wait()).rejects.toMatchObject({ code: 'REMOTE_PLAN_CHANGED' });
+  expect([...applied.values()]).toEqual(['+ a server']);
 });
 
-test('a migration runs with its row in the version table, which its probe reads', async () => {
+test('a migration whose process dies runs once: its probe reads the version table', async () => {
   const database = new DatabaseSync(':memory:');
   onTestFinished(() => database.close());
   database.exec('CREATE TABLE schema_version (version INTEGER PRIMARY KEY)');
   const migrate = migrateIn(database);
   const gate = await gateFor(migrate);
   const args = { version: 1, sql: 'CREATE TABLE orders (id INTEGER)' };
-  const { probe } = migrate.options;
-  const context = undefined as never;
-  expect(probe?.(args, context)).toBe('not_applied');
   const held = await migrate.hold(gate.connection, args);
+  gate.kill('before');
   gate.decide(held.id, 'approve');
-  expect(await held.wait()).toEqual({ version: 1 });
-  expect(probe?.(args, context)).toBe('applied');
+  expect(await held.wait({ throughDoubt: true })).toEqual({ version: 1 });
+
+  const next = await migrate.hold(gate.connection, {
+    version: 2,
+    sql: 'ALTER TABLE orders ADD COLUMN paid INTEGER',
+  });
+  gate.kill('after');
+  gate.decide(next.id, 'approve');
+  expect(await next.wait({ throughDoubt: true })).toEqual({ version: 2 });
+  expect(database.prepare('SELECT version FROM schema_version').all()).toEqual([
+    { version: 1 },
+    { version: 2 },
+  ]);
 });
 
 /** Answers as a mail server, and hangs up after the text if `dies`. */

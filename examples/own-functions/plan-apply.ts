@@ -2,33 +2,47 @@ import { createHash } from 'node:crypto';
 import { defineEffect, nothingHappened } from '@holdpoint/sdk/http';
 import { z } from 'zod';
 
-/** A tool with the shape of `terraform`: `plan` changes nothing, and `apply` accepts only a plan of the present state. */
+/** A plan is for one state, which its serial names. Its digest covers both. */
+const Plan = z.object({ plan: z.string(), serial: z.int(), digest: z.string() });
+export type Plan = z.infer<typeof Plan>;
+
+/** A tool with the shape of `terraform`: `plan` changes nothing, and `apply` refuses a plan of an earlier state. */
 export type Infrastructure = {
-  readonly plan: (wanted: string) => { readonly plan: string; readonly serial: number };
-  readonly apply: (plan: string, serial: number) => 'applied' | 'stale';
+  readonly plan: (wanted: string) => Omit<Plan, 'digest'>;
+  readonly apply: (plan: Plan) => 'applied' | 'stale';
+  /** Whether the state contains the plan with this digest. */
+  readonly hasApplied: (digest: string) => boolean;
 };
 
-export const digestOf = (plan: string): string => createHash('sha256').update(plan).digest('hex');
+export const withDigest = ({ plan, serial }: Omit<Plan, 'digest'>): Plan => ({
+  plan,
+  serial,
+  digest: createHash('sha256')
+    .update(JSON.stringify([plan, serial]))
+    .digest('hex'),
+});
 
 /**
- * People approve one plan: its digest is an argument, so that the grant is for exactly this plan. The state refuses a plan of an
- * earlier serial: `fenced`.
+ * People approve the plan, which is the preview of the effect. `run` plans again and applies that plan alone: a change of the plan
+ * or of the state since then is refused. The state remembers digests, so that a second start finds what the first one did: `fenced`.
  */
 export const applyOf = (tool: Infrastructure) =>
   defineEffect({
     name: 'apply',
-    title: 'Apply plan ${digest}',
+    title: 'Apply ${wanted}',
     kind: 'deploy',
     effectClass: 'fenced',
     target: 'infrastructure',
-    input: z.object({ plan: z.string(), digest: z.string(), serial: z.int() }),
+    /** One change, such as a commit. */
+    input: z.object({ wanted: z.string() }),
     output: z.object({ serial: z.int() }),
-    key: ({ digest, serial }) => `apply:${String(serial)}:${digest}`,
-    preview: ({ plan }) => ({ plan }),
-    run: ({ plan, digest, serial }) => {
-      if (digestOf(plan) !== digest) throw nothingHappened('PLAN_ALTERED', 'the plan has another digest');
-      if (tool.apply(plan, serial) === 'stale')
-        throw nothingHappened('PLAN_STALE', 'the state has changed since the plan: plan again');
-      return { serial: serial + 1 };
+    key: ({ wanted }) => `apply:${wanted}`,
+    preview: ({ wanted }) => withDigest(tool.plan(wanted)),
+    run: ({ wanted }, { preview }) => {
+      const approved = Plan.parse(preview);
+      const planned = withDigest(tool.plan(wanted));
+      const isApplied = planned.digest === approved.digest && tool.apply(planned) === 'applied';
+      if (isApplied || tool.hasApplied(approved.digest)) return { serial: approved.serial + 1 };
+      throw nothingHappened('PLAN_CHANGED', 'the plan is no longer the approved one: request a new change');
     },
   });

@@ -296,6 +296,24 @@ test('a run of thirty days is not aborted at once', async () => {
   expect(gate.effects()).toMatchObject([{ state: 'applied', outputs: { refund: 'ch_1' } }]);
 });
 
+test('a probe does not prove that a silent start is over: a person has to tell', async () => {
+  const { hold, run, advance, gate, runs } = start(
+    {
+      effectClass: 'probeable',
+      run: () => new Promise(() => undefined),
+      probe: () => 'not_applied',
+    },
+    () => ({ beat: async () => away() }),
+  );
+  const held = await hold();
+  run();
+  await advance(120_000);
+  expect(gate.effects()).toMatchObject([{ state: 'in_doubt' }]);
+  expect(runs()).toBe(1);
+  gate.answer(held.id, 'not_applied');
+  await expect(held.wait()).rejects.toMatchObject({ code: 'EXECUTOR_NOT_APPLIED' });
+});
+
 test('assertInForce throws after the lease was lost', async () => {
   const learnt: unknown[] = [];
   let ask = (): void => undefined;

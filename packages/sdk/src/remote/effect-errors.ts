@@ -11,11 +11,13 @@ export class EffectRejected extends HoldpointError {
 
 /** The effect failed or was cancelled. Its code is that of the failure, such as `REMOTE_CARD_DECLINED`. */
 export class EffectFailed extends HoldpointError {
-  override readonly name = 'EffectFailed';
+  override readonly name: string = 'EffectFailed';
 }
 
 /** The effect was cancelled before it happened. */
-export class EffectCancelled extends EffectFailed {}
+export class EffectCancelled extends EffectFailed {
+  override readonly name = 'EffectCancelled';
+}
 
 /** The outcome is unknown, and the approvers have a question. A later `wait` may return the outcome. */
 export class EffectInDoubt extends HoldpointError {

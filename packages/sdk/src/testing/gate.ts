@@ -1,34 +1,19 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { CapabilityDefinition, RegisteredCapability } from '@holdpoint/contracts/approval/capability';
-import { remoteTargetOf } from '@holdpoint/contracts/approval/capability';
-import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
-import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
-import type { RunEffect } from '@holdpoint/contracts/effect/commands';
-import {
-  HELD_NODE,
-  type HeldEffect,
-  type HeldState,
-  type HoldEffect,
-} from '@holdpoint/contracts/effect/hold';
-import {
-  type Claim,
-  type ClaimAnswer,
-  type EndAnswer,
-  type EndClaim,
-  isSignedByClaimant,
-} from '@holdpoint/contracts/effect/remote';
-import { remoteLabelOf } from '@holdpoint/contracts/effect/remote-name';
+import type { HeldEffect, HeldState, HoldEffect } from '@holdpoint/contracts/effect/hold';
+import { isFinal } from '@holdpoint/contracts/task/held-effect';
 import { type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
-import { approvalIdOf, effectIdOf, heldTaskIdOf, NodeId } from '@holdpoint/contracts/values/ids';
-import { canonicalJson } from '@holdpoint/contracts/values/json';
-import { createSigner } from '@holdpoint/runtime/service/jws';
+import { heldTaskIdOf } from '@holdpoint/contracts/values/ids';
+import { canonicalJson, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
+import { z } from 'zod';
 import type { RemoteConnection } from '../remote/connection.ts';
+import { createLedger, setState } from './gate-ledger.ts';
+import { createOrders, type Row } from './gate-orders.ts';
 
 export type TestGateOptions = {
   /** Decides each request; by default every one is approved. `wait` leaves it open for `decide`. */
-  readonly decide?: (effect: HoldEffect) => 'approve' | 'reject' | 'wait';
+  readonly decide?: (effect: HoldEffect, preview?: JsonObject) => 'approve' | 'reject' | 'wait';
   readonly clock?: Clock;
   readonly now?: () => number;
 };
@@ -37,242 +22,190 @@ export type TestGateOptions = {
 export type TestGate = {
   /** For `hold` and for `startClaimant`. */
   readonly connection: RemoteConnection;
+  /** The decision of a person about an effect that waits for one. */
   readonly decide: (id: string, decision: 'approve' | 'reject', comment?: string) => void;
   /** The answer of a person about an effect in doubt. */
-  readonly answer: (id: string, answer: 'applied' | 'not_applied') => void;
+  readonly answer: (id: string, answer: 'applied' | 'not_applied' | 'retry') => void;
+  /** Requests the compensation of an applied effect, as a held effect of its own. Returns its id. */
+  readonly undo: (id: string) => string;
+  /**
+   * The claimant dies in its next start, of any effect or of the one with this key: `before` its function runs, or `after` it with
+   * its end unrecorded. The claimant of the test then acts as the next process.
+   */
+  readonly kill: (at: 'before' | 'after', key?: string) => void;
+  /** Resolves once the effect has this state. Rejects after ten seconds, or once it has another final state. */
+  readonly until: (id: string, state: HeldState) => Promise<HeldEffect>;
+  /** The preview that people see with the request. */
+  readonly preview: (id: string) => JsonObject | undefined;
   readonly effects: () => readonly HeldEffect[];
 };
 
-type Row = {
-  readonly wanted: HoldEffect;
-  readonly order: RunEffect;
-  readonly repeats: boolean;
-  held: HeldEffect;
-  epoch: number;
-  holder?: { x: string; claim: string; leaseMs: number } | undefined;
-  stopLease: () => void;
-  cancelled: boolean;
-  end?: string;
-};
-
-const FINAL: ReadonlySet<HeldState> = new Set(['applied', 'failed', 'rejected', 'cancelled']);
-const HOUR_S = 3_600;
+const UNTIL_MS = 10_000;
+const NOT_BEGUN: ReadonlySet<HeldState> = new Set(['requested', 'waiting', 'approved']);
 
 const refuse = (code: ErrorCode, message: string): never => {
   throw new HoldpointError(code, message);
 };
 
+/** The schema of the arguments, as the registry reads it. */
+const readSchema = ({ name, input }: CapabilityDefinition): z.ZodType => {
+  try {
+    return z.fromJSONSchema(input);
+  } catch (cause) {
+    const why = `the gate in memory cannot read the schema of ${name}`;
+    throw new HoldpointError('APPROVALS_CAPABILITY_INVALID', why, { cause });
+  }
+};
+
 /** Approvals, ledger and claims in memory: real grants, leases and signatures, without a server. */
 export const createTestGate = (options: TestGateOptions = {}): TestGate => {
   const { decide = () => 'approve' as const, clock = systemClock, now = Date.now } = options;
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const sign = createSigner(privateKey);
-  const published = { keys: [signingKeyOf(createPublicKey(privateKey))], statements: [] };
+  const orders = createOrders(now);
   const capabilities = new Map<string, RegisteredCapability>();
+  const schemas = new Map<string, z.ZodType>();
   const rows = new Map<string, Row>();
-  const changed = new Set<() => void>();
-  const waiting = new Map<string, () => void>();
 
-  const set = (row: Row, state: HeldState, more: Partial<HeldEffect> = {}): void => {
-    row.held = { ...row.held, ...more, state };
-    // A call that wakes takes itself out first.
-    for (const wake of Array.from(changed)) wake();
+  const settle = (row: Row, decision: 'approve' | 'reject', comment?: string): void => {
+    const more = { by: 'tester', ...(comment !== undefined && { comment }) };
+    if (decision === 'reject') return setState(row, 'rejected', more);
+    const job = orders.effectOf(row);
+    ledger.add(job);
+    setState(row, 'approved', { ...more, effect: job.order.id });
   };
 
-  /** Looks again after every change, up to a time limit. A repeat under a name ends the first call. */
-  const waitFor = <Value>(
-    look: () => Value | undefined,
-    waitMs: number,
-    name = '',
-  ): Promise<Value | undefined> =>
-    new Promise((resolve) => {
-      waiting.get(name)?.();
-      const found = look();
-      if (found !== undefined || waitMs === 0) return resolve(found);
-      let stop = (): void => undefined;
-      const done = (value?: Value): void => {
-        changed.delete(wake);
-        if (waiting.get(name) === done) waiting.delete(name);
-        stop();
-        resolve(value);
-      };
-      const wake = (): void => {
-        changed.delete(wake);
-        const value = look();
-        if (value === undefined) changed.add(wake);
-        else done(value);
-      };
-      changed.add(wake);
-      if (name !== '') waiting.set(name, done);
-      stop = clock.after(waitMs, () => done());
-    });
+  const request = (row: Row): void => {
+    setState(row, 'waiting');
+    const decision = decide(row.wanted, row.preview);
+    if (decision !== 'wait') settle(row, decision);
+  };
+
+  const ledger = createLedger(clock, (row, preview) => {
+    row.preview = preview;
+    request(row);
+  });
 
   const rowOf = (id: string): Row =>
     rows.get(id) ?? refuse('EXECUTOR_UNKNOWN_EFFECT', `unknown effect ${id}`);
-  const rowOfEffect = (id: string): Row =>
-    [...rows.values()].find(({ order }) => order.id === id) ??
-    refuse('EXECUTOR_UNKNOWN_EFFECT', `unknown effect ${id}`);
-
-  const orderOf = ({ capability, args, key }: HoldEffect, definition: CapabilityDefinition): RunEffect => {
-    const task = heldTaskIdOf(capability, key);
-    const node = NodeId.parse(HELD_NODE);
-    const id = effectIdOf(task, node, key);
-    const { kind, effectClass } = definition;
-    const target = remoteTargetOf(definition, args);
-    const uses = remoteLabelOf(capability);
-    const effect = { task, node, uses, args, kind, effectClass, target, idempotencyKey: key };
-    const digest = effectDigest(effect);
-    const approval = approvalIdOf(task, node, 1);
-    const iat = Math.floor(now() / 1_000);
-    const claims = { jti: approval, sub: id, digest, iat, exp: iat + HOUR_S, by: 'tester' };
-    return { id, attempt: 1, effect, digest, grant: sign(claims), approval };
+  const rowIn = (id: string, state: HeldState): Row => {
+    const row = rowOf(id);
+    if (row.held.state === state) return row;
+    return refuse('APPROVALS_UNKNOWN', `the effect is ${row.held.state}, not ${state}`);
   };
 
-  const hold = (wanted: HoldEffect): HeldEffect => {
-    const { capability, key } = wanted;
+  /** The same key is the same effect. */
+  const add = (wanted: HoldEffect, about: Pick<Row, 'definition' | 'undoes'>): HeldEffect => {
+    const { capability, key, args } = wanted;
     const id = heldTaskIdOf(capability, key);
     const known = rows.get(id);
     if (known !== undefined) {
-      if (canonicalJson(known.wanted.args) === canonicalJson(wanted.args)) return known.held;
+      if (canonicalJson(known.wanted.args) === canonicalJson(args)) return known.held;
       return refuse('ORCHESTRATOR_TASK_CONFLICT', 'this key is held with other arguments: use another key');
     }
-    const definition =
-      capabilities.get(capability) ??
-      refuse('APPROVALS_UNKNOWN_CAPABILITY', `${capability} is not registered`);
-    const order = orderOf(wanted, definition);
-    const repeats = ['keyed', 'fenced', 'idempotent'].includes(definition.effectClass);
-    const held: HeldEffect = { id, effect: order.id, capability, key, state: 'waiting' };
-    const row = { wanted, order, repeats, held, epoch: 0, stopLease: () => undefined, cancelled: false };
+    const held: HeldEffect = { id, capability, key, state: 'requested' };
+    const row: Row = { wanted, ...about, held, isCancelled: false };
     rows.set(id, row);
-    const decision = decide(wanted);
-    if (decision !== 'wait') settle(row, decision);
+    if (about.definition.preview === true && about.undoes === undefined) ledger.add(orders.previewOf(row));
+    else request(row);
+    ledger.notify();
     return row.held;
   };
 
-  const settle = (row: Row, decision: 'approve' | 'reject', comment?: string): void =>
-    set(row, decision === 'approve' ? 'approved' : 'rejected', {
-      by: 'tester',
-      ...(comment !== undefined && { comment }),
-    });
-
-  const renew = (row: Row): void => {
-    row.stopLease();
-    row.stopLease = clock.after(row.holder?.leaseMs ?? 0, () => doubt(row));
-  };
-  const doubt = (row: Row): void => {
-    row.stopLease();
-    row.holder = undefined;
-    row.epoch += 1;
-    set(row, row.repeats && !row.cancelled ? 'approved' : 'in_doubt');
+  const hold = (wanted: HoldEffect): HeldEffect => {
+    const { capability, args } = wanted;
+    const definition =
+      capabilities.get(capability) ??
+      refuse('APPROVALS_UNKNOWN_CAPABILITY', `${capability} is not registered`);
+    const { error } = schemas.get(capability)?.safeParse(args) ?? {};
+    if (error) refuse('APPROVALS_ARGUMENTS_INVALID', z.prettifyError(error));
+    return add(wanted, { definition });
   };
 
-  const give = (claim: Claim): ClaimAnswer['items'] | undefined => {
-    const mine = [...rows.values()].filter(
-      ({ held, holder }) => held.state === 'running' && holder?.claim === claim.claim,
-    );
-    const free = [...rows.values()].filter(
-      ({ held, order }) => held.state === 'approved' && claim.uses.includes(order.effect.uses),
-    );
-    const taken = mine.length > 0 ? mine : free.slice(0, claim.max ?? 1);
-    for (const row of taken) {
-      if (row.held.state === 'approved') row.epoch += 1;
-      row.holder = { x: claim.x, claim: claim.claim, leaseMs: claim.leaseMs ?? 30_000 };
-      renew(row);
-      set(row, 'running');
+  const register = (definition: CapabilityDefinition): RegisteredCapability => {
+    schemas.set(definition.name, readSchema(definition));
+    const made = {
+      ...definition,
+      status: 'registered' as const,
+      registeredBy: 'tester',
+      registeredAt: now(),
+    };
+    capabilities.set(definition.name, made);
+    return made;
+  };
+
+  const cancel = (id: string): HeldEffect => {
+    const row = rowOf(id);
+    row.isCancelled = true;
+    if (NOT_BEGUN.has(row.held.state)) {
+      setState(row, 'cancelled');
+      ledger.callOff(row);
+      ledger.notify();
     }
-    const items = taken.map(({ order, epoch, holder }) => ({
-      kind: 'run' as const,
-      order,
-      epoch,
-      leaseMs: holder?.leaseMs ?? 0,
-    }));
-    return items.length === 0 ? undefined : items;
+    return row.held;
   };
 
-  const holds = (row: Row, x: string, epoch: number): boolean =>
-    row.held.state === 'running' && row.holder?.x === x && row.epoch === epoch;
-
-  const end = (ended: EndClaim): EndAnswer => {
-    const { id, epoch, x, result } = ended;
-    if (!isSignedByClaimant(ended)) refuse('EXECUTOR_CLAIM_SIGNATURE', 'the signature is of another key');
-    const row = rowOfEffect(id);
-    const text = canonicalJson({ epoch, result });
-    if (row.end === text) return { id: row.order.id, epoch, status: 'repeated' };
-    if (row.end !== undefined) refuse('EXECUTOR_CLAIM_ENDED', 'another result was recorded before');
-    if (!holds(row, x, epoch)) refuse('EXECUTOR_CLAIM_LOST', 'the claim has ended');
-    row.stopLease();
-    if (result.kind === 'applied') set(row, 'applied', { outputs: result.outputs });
-    else if (result.kind === 'failed_clean') set(row, 'failed', { error: result.error });
-    else doubt(row);
-    if (FINAL.has(row.held.state)) row.end = text;
-    return { id: row.order.id, epoch, status: 'recorded' };
+  const held: RemoteConnection['held'] = async (id, { waitMs = 0, not } = {}) => {
+    const row = rowOf(id);
+    const isNews = ({ state }: HeldEffect): boolean => isFinal(state) || (not !== undefined && state !== not);
+    await ledger.waitFor(() => (isNews(row.held) ? row.held : undefined), waitMs);
+    return row.held;
   };
 
   /** Every request answers later, as over a network. */
-  const later = async <Value>(answer: () => Value | Promise<Value>): Promise<Value> => {
-    await Promise.resolve();
-    return answer();
-  };
+  const later =
+    <Asked extends readonly unknown[], Answer>(answer: (...asked: Asked) => Answer | Promise<Answer>) =>
+    async (...asked: Asked): Promise<Answer> => {
+      await Promise.resolve();
+      return answer(...asked);
+    };
 
   return {
     connection: {
-      hold: (wanted) => later(() => hold(wanted)),
-      held: (id, { waitMs = 0, not } = {}) =>
-        later(async () => {
-          const row = rowOf(id);
-          const isNews = ({ state }: HeldEffect): boolean =>
-            FINAL.has(state) || (not !== undefined && state !== not);
-          await waitFor(() => (isNews(row.held) ? row.held : undefined), waitMs);
-          return row.held;
-        }),
-      cancel: (id) =>
-        later(() => {
-          const row = rowOf(id);
-          row.cancelled = true;
-          if (row.held.state === 'waiting' || row.held.state === 'approved') set(row, 'cancelled');
-          return row.held;
-        }),
-      capability: (name) => later(() => capabilities.get(name)),
-      register: (definition) =>
-        later(() => {
-          const made = {
-            ...definition,
-            status: 'registered' as const,
-            registeredBy: 'tester',
-            registeredAt: now(),
-          };
-          capabilities.set(definition.name, made);
-          return made;
-        }),
-      keys: () => later(() => published),
-      claim: (claim) =>
-        later(async () => ({
-          items: (await waitFor(() => give(claim), claim.waitMs ?? 0, claim.claim)) ?? [],
-        })),
-      beat: (beat) =>
-        later(() => {
-          if (!isSignedByClaimant(beat))
-            refuse('EXECUTOR_CLAIM_SIGNATURE', 'the signature is of another key');
-          return {
-            items: beat.items.map(({ id, epoch }) => {
-              const row = rowOfEffect(id);
-              const isHeld = holds(row, beat.x, epoch);
-              if (isHeld) renew(row);
-              const state = !isHeld ? 'lost' : row.cancelled ? 'cancelled' : 'held';
-              return { id, epoch, state, leaseMs: isHeld ? (row.holder?.leaseMs ?? 0) : 0 } as const;
-            }),
-          };
-        }),
-      end: (ended) => later(() => end(ended)),
+      hold: later(hold),
+      held: later(held),
+      cancel: later(cancel),
+      capability: later((name: string) => capabilities.get(name)),
+      register: later(register),
+      keys: later(() => orders.published),
+      claim: later(ledger.claim),
+      beat: later(ledger.beat),
+      end: later(ledger.end),
     },
-    decide: (id, decision, comment) => settle(rowOf(id), decision, comment),
+    decide: (id, decision, comment) => {
+      settle(rowIn(id, 'waiting'), decision, comment);
+      ledger.notify();
+    },
     answer: (id, answer) => {
-      const row = rowOf(id);
-      if (row.held.state !== 'in_doubt') refuse('APPROVALS_UNKNOWN', 'the effect is not in doubt');
-      if (answer === 'applied') return set(row, 'applied', { outputs: {} });
-      const error = { code: 'EXECUTOR_NOT_APPLIED', message: 'a person found that it did not happen' };
-      return set(row, 'failed', { error });
+      const row = rowIn(id, 'in_doubt');
+      const job = ledger.jobOf(row.held.effect ?? id);
+      if (answer === 'retry') {
+        job.statement = orders.retryOf(job);
+        job.offer = 'run';
+        setState(row, 'approved');
+      } else {
+        job.offer = undefined;
+        const error = { code: 'EXECUTOR_NOT_APPLIED', message: 'a person found that it did not happen' };
+        if (answer === 'applied') setState(row, 'applied', { outputs: {} });
+        else setState(row, 'failed', { error });
+      }
+      ledger.notify();
     },
-    effects: () => [...rows.values()].map(({ held }) => held),
+    undo: (id) => {
+      const { wanted, definition, held: applied, undoes } = rowIn(id, 'applied');
+      if (definition.compensate !== true || undoes !== undefined)
+        refuse('APPROVALS_EFFECT_MISDESCRIBED', `${wanted.capability} has no compensation`);
+      const { order } = ledger.jobOf(applied.effect ?? id);
+      const args = { effect: order.id, args: order.effect.args, outputs: applied.outputs ?? {} };
+      const undo = { capability: wanted.capability, key: `undo:${order.id}`, args };
+      return add(undo, { definition, undoes: order.effect }).id;
+    },
+    kill: ledger.kill,
+    until: async (id, state) => {
+      const row = rowOf(id);
+      const isOver = (): boolean => row.held.state === state || isFinal(row.held.state);
+      await ledger.waitFor(() => (isOver() ? true : undefined), UNTIL_MS);
+      return rowIn(id, state).held;
+    },
+    preview: (id) => rowOf(id).preview,
+    effects: () => [...rows.values()].map((row) => row.held),
   };
 };
