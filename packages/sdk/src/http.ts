@@ -18,6 +18,7 @@ export {
   nothingHappened,
 } from './remote/effect-errors.ts';
 export { type HeldHandle, heldHandle, type HoldOptions, type WaitOptions } from './remote/hold.ts';
+export { createHttpClient, type HttpClient } from './remote/http-client.ts';
 export { connectOverHttp, type HttpOptions } from './remote/http-connection.ts';
 export { type Claimant, type ClaimantOptions, startClaimant } from './remote/start-claimant.ts';
 export { type WebhookOptions, webhookVerifier } from './remote/webhooks.ts';

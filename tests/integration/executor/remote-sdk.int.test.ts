@@ -4,6 +4,7 @@ import { runClaimant } from '@holdpoint/sdk/remote/claimant';
 import { createTrust } from '@holdpoint/sdk/remote/trust';
 import {
   connectOverHttp,
+  createHttpClient,
   defineEffect,
   HoldpointError,
   nothingHappened,
@@ -21,16 +22,15 @@ import { until } from '../../kit/until.ts';
 // Functions of users behind the gate of a real stack.
 
 let system: System;
+let port: number;
 let http: RemoteConnection;
 let nats: RemoteConnection;
 let worker: RemoteConnection;
 beforeAll(async () => {
   system = await createSystem();
   const { approvals } = await system.startAll();
-  http = connectOverHttp({
-    url: `http://127.0.0.1:${String(approvals.httpPort)}`,
-    token: system.client.token,
-  });
+  port = approvals.httpPort;
+  http = connectOverHttp({ url: `http://127.0.0.1:${String(port)}`, token: system.client.token });
   const { token } = system.client;
   nats = remoteOverNats({ connection: await system.connect('operator'), token });
   worker = remoteOverNats({ connection: await system.connect('worker'), token });
@@ -243,6 +243,60 @@ test('the approvers of an effect of a program see its preview, and it runs with 
   await decide(child, 'approve');
   expect(await handle.result()).toBe('a server');
   expect(seen).toEqual([{ plan: '+ a server' }]);
+});
+
+test('the client over HTTP submits, steers and decides tasks, and lists capabilities and claimants', async () => {
+  const url = `http://127.0.0.1:${String(port)}`;
+  const client = createHttpClient({ url, token: system.client.token });
+  const approver = createHttpClient({ url, token: system.client.approver });
+  const collected = async <Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> => {
+    const all: Item[] = [];
+    for await (const item of items) all.push(item);
+    return all;
+  };
+  const submit = (key: string) =>
+    client.tasks.submit({ workflow: 'sample', goal: 'Say hello', inputs: { line: key } }, key);
+  const requestOf = (task: string) =>
+    until(`${task} has a request`, async () => (await collected(approver.approvals.list({ task })))[0]);
+  const phaseOf = (id: string, phase: string) =>
+    until(`${id} is ${phase}`, async () => ((await client.tasks.get(id)).phase === phase ? true : undefined));
+
+  const { id } = await submit('first');
+  expect((await submit('first')).id).toBe(id);
+  expect(await collected(client.tasks.list({ limit: 1 }))).toContainEqual(expect.objectContaining({ id }));
+  const { id: approval } = await requestOf(id);
+  expect(await client.tasks.pause(id, { reason: 'not yet' })).toMatchObject({ phase: 'paused' });
+  await client.tasks.resume(id);
+  const seen = await approver.approvals.get(approval);
+  const forged = { ...seen, effect: { ...seen.effect, target: 'file:other.txt' } };
+  await expect(approver.approvals.decide(forged, 'approve')).rejects.toMatchObject({
+    code: 'APPROVALS_EFFECT_ALTERED',
+  });
+  await approver.approvals.decide(seen, 'approve', { comment: 'fine' });
+  await phaseOf(id, 'completed');
+
+  const { id: rejected } = await submit('second');
+  const { digest } = await requestOf(rejected);
+  await approver.tasks.answer(rejected, { answer: 'reject', digest });
+  await phaseOf(rejected, 'failed');
+  expect(await client.tasks.retry(rejected, { rewind: true })).toMatchObject({ id: rejected });
+
+  const { id: cancelled } = await submit('third');
+  await client.tasks.cancel(cancelled, { reason: 'a mistake' });
+  await phaseOf(cancelled, 'cancelled');
+
+  const refund = refundOf('refund_client', () => Promise.resolve({ refund: 're' }));
+  const claimant = startClaimant({ connection: http, effects: [refund], signals: false });
+  onTestFinished(() => claimant.stop());
+  await claimant.ready;
+  await until('it claims', async () =>
+    (await client.claimants()).find(({ uses }) => uses.includes(refund.uses)),
+  );
+  const named = { name: 'refund_client' };
+  expect(await collected(client.capabilities.list(named))).toMatchObject([
+    { ...named, status: 'registered' },
+  ]);
+  expect(await client.capabilities.withdraw('refund_client')).toMatchObject({ status: 'withdrawn' });
 });
 
 describe('a claimant whose clock is wrong', () => {

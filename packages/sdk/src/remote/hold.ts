@@ -1,7 +1,7 @@
 import type { HeldEffect, HeldState, HoldEffect } from '@holdpoint/contracts/effect/hold';
 import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { z } from 'zod';
-import { pause } from './backoff.ts';
+import { pause, whileAway } from './backoff.ts';
 import type { RemoteConnection } from './connection.ts';
 import { EffectCancelled, EffectInDoubt, EffectRejected, effectFailed } from './effect-errors.ts';
 
@@ -108,21 +108,10 @@ export const heldHandle = <Outputs>(
   };
 };
 
-const TRIES = 7;
-
 /** The key makes a repeat harmless. */
 export const holdOver = async <Outputs>(
   connection: RemoteConnection,
   wanted: HoldEffect,
   schema?: z.ZodType<Outputs>,
-): Promise<HeldHandle<Outputs>> => {
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return heldHandle(connection, await connection.hold(wanted), schema);
-    } catch (error) {
-      const isAway = hasCode(error, 'RUNTIME_UNAVAILABLE');
-      if (!isAway || failures >= TRIES) throw error;
-    }
-    await pause(failures);
-  }
-};
+): Promise<HeldHandle<Outputs>> =>
+  heldHandle(connection, await whileAway(() => connection.hold(wanted)), schema);

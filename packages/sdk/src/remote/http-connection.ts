@@ -1,5 +1,6 @@
 import { RegisteredCapability } from '@holdpoint/contracts/approval/capability';
 import { PublishedKeys } from '@holdpoint/contracts/approval/signing-keys';
+import type { HttpMethod } from '@holdpoint/contracts/catalog/http-api';
 import { HeldEffect } from '@holdpoint/contracts/effect/hold';
 import { BeatAnswer, ClaimAnswer, EndAnswer } from '@holdpoint/contracts/effect/remote';
 import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
@@ -37,15 +38,20 @@ const refusalIn = (status: number, body: unknown): HoldpointError => {
   return new HoldpointError(code as ErrorCode, message ?? detail ?? title ?? code, more);
 };
 
-/** Connects over HTTP alone: no NATS, and nothing that listens, so that it works behind NAT. */
-export const connectOverHttp = ({ url, token, fetch: send = fetch }: HttpOptions): RemoteConnection => {
-  const base = `${url.replace(/\/+$/, '')}/api/v1`;
+type Sent = {
+  readonly body?: object;
+  readonly waitMs?: number | undefined;
+  readonly idempotencyKey?: string;
+};
 
-  const request = async <Answer>(
-    method: 'GET' | 'POST',
+/** One request below `/api/v1`, whose answer fits the schema. */
+export const createRequest = ({ url, token, fetch: send = fetch }: HttpOptions) => {
+  const base = `${url.replace(/\/+$/, '')}/api/v1`;
+  return async <Answer>(
+    method: HttpMethod,
     path: string,
     schema: z.ZodType<Answer>,
-    { body, waitMs = 0 }: { readonly body?: object; readonly waitMs?: number | undefined } = {},
+    { body, waitMs = 0, idempotencyKey }: Sent = {},
   ): Promise<Answer> => {
     let status: number;
     let text: string;
@@ -56,6 +62,7 @@ export const connectOverHttp = ({ url, token, fetch: send = fetch }: HttpOptions
           authorization: `Bearer ${token}`,
           accept: 'application/json',
           ...(body && { 'content-type': 'application/json' }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         },
         ...(body && { body: JSON.stringify(body) }),
         redirect: 'error',
@@ -72,7 +79,11 @@ export const connectOverHttp = ({ url, token, fetch: send = fetch }: HttpOptions
     if (success) return data;
     throw new HoldpointError('CONTRACT_INVALID', `${url}${path} returned an invalid answer`);
   };
+};
 
+/** Connects over HTTP alone: no NATS, and nothing that listens, so that it works behind NAT. */
+export const connectOverHttp = (options: HttpOptions): RemoteConnection => {
+  const request = createRequest(options);
   return {
     claim: (claim) => request('POST', '/claims', ClaimAnswer, { body: claim, waitMs: claim.waitMs }),
     beat: (beat) => request('POST', '/claims/beats', BeatAnswer, { body: beat }),
