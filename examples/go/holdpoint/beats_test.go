@@ -66,3 +66,28 @@ func TestALostLeaseEndsTheWork(t *testing.T) {
 		t.Error("the work goes on without its lease")
 	}
 }
+
+func TestABusyServiceIsAskedAgainUnderTheSameName(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	var names []string
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+		var body struct{ Claim string }
+		if json.NewDecoder(request.Body).Decode(&body) != nil {
+			t.Error("not JSON")
+		}
+		names = append(names, body.Claim)
+		if len(names) == 1 {
+			answer.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		stop()
+	}))
+	t.Cleanup(server.Close)
+	claimant := &Claimant{URL: server.URL, Keys: Keys{"known": nil}}
+	if err := claimant.Work(ctx, 0); err != nil && ctx.Err() == nil {
+		t.Error(err)
+	}
+	if len(names) != 2 || names[0] == "" || names[0] != names[1] {
+		t.Errorf("claims of the names %v", names)
+	}
+}

@@ -40,7 +40,17 @@ type Claimant struct {
 
 type refusal struct {
 	Code    string `json:"code"`
-	Message string `json:"message"`
+	Message string `json:"detail"`
+	status  int
+}
+
+// Whether the service was busy or away: nothing was carried out, and the request may be repeated.
+func (r *refusal) isBusy() bool {
+	switch r.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 func (r *refusal) Error() string { return r.Code + ": " + r.Message }
@@ -76,7 +86,7 @@ func (c *Claimant) request(ctx context.Context, method, path string, body, answe
 		return err
 	}
 	if response.StatusCode >= 400 {
-		problem := refusal{Code: response.Status}
+		problem := refusal{Code: response.Status, status: response.StatusCode}
 		_ = json.Unmarshal(content, &problem)
 		return &problem
 	}
@@ -132,7 +142,7 @@ func (c *Claimant) Work(ctx context.Context, most int) error {
 		// A repeat under the same name finds the orders of an answer that was lost.
 		for err := c.request(ctx, "POST", "/claims", claim, &answer); err != nil; {
 			var refused *refusal
-			if errors.As(err, &refused) {
+			if errors.As(err, &refused) && !refused.isBusy() {
 				return err
 			}
 			select {

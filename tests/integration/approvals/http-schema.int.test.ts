@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '@holdpoint/infra/local/folders';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { connectOverHttp } from '@holdpoint/sdk/http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { environment, findPython } from '../../kit/python.ts';
 import { type TestPrincipal, writePrincipals } from '../../kit/stack/principals.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until } from '../../kit/until.ts';
 
 const run = promisify(execFile);
 const PACKAGES = ['schemathesis==4.32.5', 'openapi-python-client==0.29.1'];
@@ -51,16 +53,28 @@ const hasGo = await run('go', ['install', GO_GENERATOR], inGo)
     () => false,
   );
 if (!hasGo) process.stderr.write(`http schema: skipped: no Go of 1.26 or later that finds ${GO_GENERATOR}\n`);
-const isPossible = hasPython || hasGenerator || hasGo;
+// The example needs the standard library alone, and no registry.
+const example = { cwd: join(root, 'examples', 'go'), env: { ...process.env, GOTOOLCHAIN: 'local' } };
+const hasCompiler = await run('go', ['vet', './...'], example).then(
+  () => true,
+  (error: unknown) => {
+    process.stderr.write(`http schema: the example in Go is skipped: ${String(error).slice(0, 300)}\n`);
+    return false;
+  },
+);
+const isPossible = hasPython || hasGenerator || hasGo || hasCompiler;
 
 let system: System;
 let port: number;
 beforeAll(async () => {
   if (!isPossible) return;
   system = await createSystem();
-  const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
+  const people: readonly TestPrincipal[] = [
+    { name: 'operator', groups: ['operators'], token: system.client.token },
+    { name: 'approver', groups: ['operators'], token: system.client.approver },
+  ];
   const settings = {
-    HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator]),
+    HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, people),
     HOLDPOINT_TRUSTED_PROXIES: '127.0.0.1',
   };
   const started = await Promise.all(
@@ -258,4 +272,31 @@ test.skipIf(!hasGo)('a client in Go that was generated from the document submits
   await run('go', ['mod', 'tidy'], inGo);
   const { stdout } = await run('go', ['run', '.', url, system.client.token], inGo);
   expect(stdout.trim()).toBe('Say hello APPROVALS_UNKNOWN_CAPABILITY');
+});
+
+test.skipIf(!hasCompiler)('the tests of the example in Go pass', async () => {
+  expect((await run('go', ['test', './...'], example)).stdout).toMatch(/^ok\s+\S+\/holdpoint\s/mu);
+});
+
+const GREET = { name: 'greet', title: 'Greet ${name}', kind: 'notify', effectClass: 'opaque' } as const;
+
+test.skipIf(!hasCompiler)('the example in Go carries out an approved effect', async () => {
+  const url = `http://127.0.0.1:${String(port)}`;
+  const http = connectOverHttp({ url, token: system.client.token });
+  const input = { type: 'object', properties: { name: { type: 'string' } } };
+  await http.register({ ...GREET, input });
+  const { id } = await http.hold({ capability: GREET.name, args: { name: 'Ada' }, key: 'greet:Ada' });
+  const { approval } = await http.held(id, { waitMs: 20_000, not: 'requested' });
+  if (approval === undefined) throw new Error('no approval was requested');
+  const { digest } = await system.client.ask('approvals', 'get', { id: approval });
+  const decision = { id: approval, decision: 'approve', digest } as const;
+  await system.client.ask('approvals', 'decide', decision, system.client.approver);
+  const env = { ...example.env, HOLDPOINT_URL: url, HOLDPOINT_TOKEN: system.client.token };
+  // It ends after one order.
+  await run('go', ['run', '.'], { ...example, env });
+  const held = await until('the effect is applied', async () => {
+    const now = await http.held(id);
+    return now.state === 'applied' ? now : undefined;
+  });
+  expect(held.outputs).toEqual({ text: 'Good morning, Ada' });
 });
