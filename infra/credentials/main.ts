@@ -7,7 +7,8 @@ const USAGE = `usage: node infra/credentials/main.ts <folder>
        node infra/credentials/main.ts rotate <${STEPS.join('|')}> <folder> [${sealingServices.join('|')}] [--early]
 `;
 
-const generate = async (dir: string): Promise<string> => {
+/** Makes missing credentials. Returns a line for each. */
+export const provisionCredentials = async (dir: string): Promise<string> => {
   const created = await generateCredentials(dir);
   return created.length === 0
     ? `${dir} is complete: nothing was changed`
@@ -17,7 +18,7 @@ const generate = async (dir: string): Promise<string> => {
 const runWith = (words: readonly string[]): Promise<string> | undefined => {
   const [first, name, folder, ...more] = words;
   if (first !== 'rotate')
-    return first === undefined || name !== undefined ? undefined : generate(resolve(first));
+    return first === undefined || name !== undefined ? undefined : provisionCredentials(resolve(first));
   const step = STEPS.find((each) => each === name);
   const services = more.filter((word) => word !== '--early');
   const of = sealingServices.find((each) => each === (services[0] ?? 'approvals'));
@@ -25,14 +26,16 @@ const runWith = (words: readonly string[]): Promise<string> | undefined => {
   return rotateKey(resolve(folder), step, { now: Date.now(), early: services.length < more.length }, of);
 };
 
-const running = runWith(process.argv.slice(2));
-if (running === undefined) {
-  process.stderr.write(USAGE);
-  process.exit(64);
-}
-try {
-  process.stdout.write(`${await running}\n`);
-} catch (error) {
-  process.stderr.write(`credentials: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
+if (import.meta.main) {
+  const running = runWith(process.argv.slice(2));
+  if (running === undefined) {
+    process.stderr.write(USAGE);
+    process.exit(64);
+  }
+  try {
+    process.stdout.write(`${await running}\n`);
+  } catch (error) {
+    process.stderr.write(`credentials: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
 }

@@ -10,7 +10,7 @@ const readLine = async (path: string): Promise<string> => {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new Error(`${path} is missing: make it with infra/credentials/main.ts`, { cause: error });
+    throw new Error(`${path} is missing: make it with \`holdpoint provision credentials\``, { cause: error });
   }
 };
 

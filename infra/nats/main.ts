@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { NatsServerOptions } from '@holdpoint/cli/host/commands';
 import { readPublicNkeys } from '../credentials/read.ts';
 import { renderServerConfig } from './config.ts';
 import { poolsIn } from './pools.ts';
@@ -36,38 +37,52 @@ const replicas = (text: string): number => {
   return Number(text);
 };
 
+/** The nats-server.conf of one server. */
+export const serverConfig = async (options: NatsServerOptions): Promise<string> => {
+  const { credentials, host, port, monitorPort, serverName, clusterName } = options;
+  if (clusterName !== undefined && serverName === undefined)
+    throw new Error('each server of a cluster has a --server-name of its own');
+  const pools = poolsIn(options.pools);
+  return renderServerConfig({
+    publicKeys: await readPublicNkeys(credentials),
+    host,
+    port,
+    storeDir: options.store,
+    sync: options.sync,
+    pools,
+    streamReplicas: options.streamReplicas,
+    ...(serverName !== undefined && { serverName }),
+    ...(clusterName !== undefined && {
+      cluster: { name: clusterName, host, port: options.clusterPort, routes: options.routes },
+    }),
+    ...(monitorPort !== undefined && { monitor: { host, port: monitorPort } }),
+  });
+};
+
 const render = async (): Promise<string> => {
   const { values } = parseArgs({ options });
   if (values.credentials === undefined) throw new Error('--credentials is missing');
   const monitorPort = values['monitor-port'];
-  const serverName = values['server-name'];
-  const clusterName = values['cluster-name'];
-  if (clusterName !== undefined && serverName === undefined)
-    throw new Error('each server of a cluster has a --server-name of its own');
-  return renderServerConfig({
-    publicKeys: await readPublicNkeys(values.credentials),
+  return serverConfig({
+    credentials: values.credentials,
     host: values.host,
     port: portNumber(values.port),
-    storeDir: values.store,
+    monitorPort: monitorPort === undefined ? undefined : portNumber(monitorPort),
+    store: values.store,
     sync: values.sync === 'always' ? 'always' : 'periodic',
-    pools: poolsIn(values.pools),
+    pools: values.pools,
+    serverName: values['server-name'],
+    clusterName: values['cluster-name'],
+    clusterPort: portNumber(values['cluster-port']),
+    routes: values.routes.split(',').filter((route) => route !== ''),
     streamReplicas: replicas(values['stream-replicas']),
-    ...(serverName !== undefined && { serverName }),
-    ...(clusterName !== undefined && {
-      cluster: {
-        name: clusterName,
-        host: values.host,
-        port: portNumber(values['cluster-port']),
-        routes: values.routes.split(',').filter((route) => route !== ''),
-      },
-    }),
-    ...(monitorPort !== undefined && { monitor: { host: values.host, port: portNumber(monitorPort) } }),
   });
 };
 
-try {
-  process.stdout.write(await render());
-} catch (error) {
-  process.stderr.write(`nats config: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
-  process.exit(64);
-}
+if (import.meta.main)
+  try {
+    process.stdout.write(await render());
+  } catch (error) {
+    process.stderr.write(`nats config: ${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    process.exit(64);
+  }

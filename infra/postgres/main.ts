@@ -16,17 +16,24 @@ const passwordOf = async ({ connection, passwordFile, credentialsDir }: Provisio
   return connection.password ?? readPostgresPassword(credentialsDir, adminRole);
 };
 
-try {
-  const config = readConfig(process.env);
+/** Roles, database, schemas and migrations, as the settings say. Returns a line for each service. */
+export const provisionDatabase = async (env: NodeJS.ProcessEnv): Promise<string> => {
+  const config = readConfig(env);
   const { connection, credentialsDir, waitMs, keepDays, roleConnectionsMax } = config;
   const admin = { ...connection, password: await passwordOf(config) };
   const { applied } = await provision({ admin, credentialsDir, root, waitMs, keepDays, roleConnectionsMax });
-  for (const [service, names] of Object.entries(applied)) {
-    process.stdout.write(
-      `${service}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,
-    );
+  return Object.entries(applied)
+    .map(
+      ([service, names]) =>
+        `${service}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}`,
+    )
+    .join('\n');
+};
+
+if (import.meta.main)
+  try {
+    process.stdout.write(`${await provisionDatabase(process.env)}\n`);
+  } catch (error) {
+    process.stderr.write(`provision: ${messageOf(error)}\n`);
+    process.exit(error instanceof WrongSetting || error instanceof UnknownSchema ? EXIT_CONFIG : 1);
   }
-} catch (error) {
-  process.stderr.write(`provision: ${messageOf(error)}\n`);
-  process.exit(error instanceof WrongSetting || error instanceof UnknownSchema ? EXIT_CONFIG : 1);
-}

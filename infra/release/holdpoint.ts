@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { root } from '../local/folders.ts';
 
@@ -27,6 +27,24 @@ await main({
   serve: async (services) => {
     const { serve } = await import('../serve.ts');
     await serve(services.length > 0 ? services.join(',') : (process.env['HOLDPOINT_SERVICES'] ?? ''));
+  },
+  provision: {
+    credentials: async (folder) => {
+      const { provisionCredentials } = await import('../credentials/main.ts');
+      return provisionCredentials(resolve(folder));
+    },
+    rotate: async (folder, { step, service, early }) => {
+      const { rotateKey } = await import('../credentials/rotate.ts');
+      return rotateKey(resolve(folder), step, { now: Date.now(), early }, service);
+    },
+    nats: async (options) => {
+      const { serverConfig } = await import('../nats/main.ts');
+      return serverConfig(options);
+    },
+    postgres: async () => {
+      const { provisionDatabase } = await import('../postgres/main.ts');
+      return provisionDatabase(process.env);
+    },
   },
   migrations: (service) =>
     readdirSync(join(root, 'services', service, 'migrations'))

@@ -11,6 +11,7 @@ import { completionsOf } from './completions/scripts.ts';
 import { addDeadLetters } from './dlq/commands.ts';
 import { addEffect } from './effect/commands.ts';
 import { addHost } from './host/commands.ts';
+import { addProvision } from './host/provision.ts';
 import { EXIT, reportFailure } from './kit/failure.ts';
 import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
@@ -57,6 +58,7 @@ const COMMANDS = [
   addWorkflow,
   addAdmin,
   addHost,
+  addProvision,
   addNats,
   addUpgrade,
   addMcp,

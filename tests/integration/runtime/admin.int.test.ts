@@ -80,7 +80,7 @@ describe('doctor', () => {
     expect(of('migrations recovery')).toMatchObject({
       status: 'fail',
       message: 'pending: 0001_schema',
-      action: expect.stringContaining('infra/postgres/main.ts') as unknown,
+      action: expect.stringContaining('holdpoint provision postgres') as unknown,
     });
     expect(of('migrations executor')).toMatchObject({
       status: 'warn',

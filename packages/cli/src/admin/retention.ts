@@ -68,4 +68,4 @@ export const policyLines = (kept: readonly ServiceRetention[], asIf: number | un
 
 /** Explains how to change the retention: services and clients cannot change it. */
 export const changeText = (days: number): string =>
-  `To keep this retention: HOLDPOINT_KEEP_DAYS=${String(days)} node infra/postgres/main.ts`;
+  `To keep this retention: HOLDPOINT_KEEP_DAYS=${String(days)} holdpoint provision postgres`;

@@ -23,6 +23,40 @@ export type NatsExport = {
   readonly operatorSeed?: string | undefined;
 };
 
+/** The configuration of one nats-server. */
+export type NatsServerOptions = {
+  /** The credentials folder, for its public keys. */
+  readonly credentials: string;
+  readonly host: string;
+  readonly port: number;
+  readonly monitorPort?: number | undefined;
+  readonly store: string;
+  readonly sync: 'periodic' | 'always';
+  readonly pools: string;
+  readonly serverName?: string | undefined;
+  readonly clusterName?: string | undefined;
+  readonly clusterPort: number;
+  readonly routes: readonly string[];
+  readonly streamReplicas: number;
+};
+
+/** A step with the key of a service. */
+export type KeyStep = {
+  readonly step: 'add' | 'use' | 'retire';
+  readonly service: 'approvals' | 'orchestrator' | 'recovery';
+  /** Retires a key whose grants may be in use. */
+  readonly early: boolean;
+};
+
+/** Prepares a deployment. Each part returns the text to print. */
+export type Provision = {
+  readonly credentials: (folder: string) => Promise<string>;
+  readonly rotate: (folder: string, step: KeyStep) => Promise<string>;
+  readonly nats: (options: NatsServerOptions) => Promise<string>;
+  /** Takes its settings from the environment. */
+  readonly postgres: () => Promise<string>;
+};
+
 /** Runs the servers and services of Holdpoint. The command line alone has none. */
 export type Host = {
   /** Starts everything in the current directory. Ends with the process. */
@@ -31,6 +65,7 @@ export type Host = {
   readonly serve: (services: readonly string[]) => Promise<void>;
   /** Writes files for the administrator of NATS. Returns the lines to print. */
   readonly exportNats: (options: NatsExport) => Promise<readonly string[]>;
+  readonly provision: Provision;
   /** The migrations of this release, oldest first. */
   readonly migrations: (service: ServiceName) => readonly string[];
 };
@@ -62,7 +97,7 @@ export const addHost = (program: Command, session: Session): void => {
       .argument(
         '[services...]',
         `${SERVICES.join(', ')}, core (all but the executor) or all; HOLDPOINT_SERVICES by default`,
-        (name: string, before: readonly string[]) => [...before, oneOf(SERVABLE)(name)],
+        (names: string, before: readonly string[]) => [...before, ...names.split(',').map(oneOf(SERVABLE))],
         [],
       )
       .action((services: readonly string[]) => hostOf(session).serve(services)),

@@ -70,7 +70,7 @@ const migrationsFinding = ({ service, about }: ServiceReport): Finding | undefin
     return fail(
       check,
       `pending: ${pending.join(', ')}`,
-      'run `node infra/postgres/main.ts` before the services',
+      'run `holdpoint provision postgres` before the services',
     );
   if (unknown.length > 0)
     return warn(
