@@ -205,29 +205,34 @@ test(
 );
 
 describe('an external NATS server', () => {
-  test('an external NATS server is used if it has the users', { timeout: 180_000 }, async () => {
-    const credentialsDir = join(dataDir, 'credentials');
-    await generateCredentials(credentialsDir);
-    const program = await findNats(natsSearchOf(process.env), silent);
-    const { nats: port } = await choosePorts();
-    const logFile = join(dataDir, 'elsewhere.log');
-    const server = await startNats({
-      program,
-      dir: join(dataDir, 'elsewhere'),
-      credentialsDir,
-      port,
-      logFile,
-    });
-    try {
-      const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: server.url });
-      await until(started, /approval approve/);
-      started.process.kill('SIGINT');
-      expect(await started.exited).toBe(0);
-      expect(server.child().hasExited()).toBe(false);
-    } finally {
-      await server.stop();
-    }
-  });
+  test(
+    'an external NATS server is used if it has the users, and --no-sample submits no task',
+    { timeout: 180_000 },
+    async () => {
+      const credentialsDir = join(dataDir, 'credentials');
+      await generateCredentials(credentialsDir);
+      const program = await findNats(natsSearchOf(process.env), silent);
+      const { nats: port } = await choosePorts();
+      const logFile = join(dataDir, 'elsewhere.log');
+      const server = await startNats({
+        program,
+        dir: join(dataDir, 'elsewhere'),
+        credentialsDir,
+        port,
+        logFile,
+      });
+      try {
+        const started = launch('infra/local/start.ts', ['--no-sample'], { HOLDPOINT_NATS_URL: server.url });
+        await until(started, /^ +next .*\nCtrl-C stops everything/m);
+        expect(started.output()).not.toContain('approval approve');
+        started.process.kill('SIGINT');
+        expect(await started.exited).toBe(0);
+        expect(server.child().hasExited()).toBe(false);
+      } finally {
+        await server.stop();
+      }
+    },
+  );
 
   test(
     'a missing external NATS server is reported in one line with the remedy',

@@ -143,8 +143,7 @@ const work = async (
   say(`  work          ${confinement}`);
   await saySignIn(operator, description);
   const task = sample ? await holdSample(operator, workspace) : undefined;
-  if (!sample)
-    say(`  next          ${cli} task submit --workflow sample --goal "Say hello" --input line=hello`);
+  say(`  next          ${cli} task submit --workflow sample --goal "Say hello" --input line=hello`);
   say('Ctrl-C stops everything.');
   collectGarbage();
   if (task !== undefined && process.stdin.isTTY && process.stdout.isTTY)
