@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NatsExport } from '@holdpoint/cli/host/commands';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
@@ -6,7 +6,7 @@ import { replaceFile } from '../../compose/hand-out.ts';
 import { generateCredentials } from '../../credentials/generate.ts';
 import { layout, natsUsers } from '../../credentials/layout.ts';
 import { readPublicNkeys } from '../../credentials/read.ts';
-import { messageOf, Problem } from '../../local/problem.ts';
+import { codeOf, messageOf, Problem } from '../../local/problem.ts';
 import { busAccess, withNames } from '../accounts.ts';
 import type { BusAccess, Guest } from '../accounts.ts';
 import { accountsText, importsText } from '../config.ts';
@@ -128,6 +128,20 @@ const asJwts = async (access: BusAccess, options: NatsExport): Promise<Exported>
   };
 };
 
+/** Makes a folder that can be written. Returns the first folder that was missing. */
+const takeFolder = async (folder: string): Promise<string | undefined> => {
+  try {
+    const made = await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return made;
+  } catch (cause) {
+    throw new Problem(
+      `cannot write to ${folder} (${codeOf(cause) ?? messageOf(cause)}): name another folder with --out`,
+      { cause },
+    );
+  }
+};
+
 /**
  * Writes the accounts, users and permissions of Holdpoint for a NATS of others. Makes missing credentials first. Returns the
  * lines to print. Throws `Problem`, before any file of the export is written.
@@ -136,11 +150,11 @@ export const exportNats = async (options: NatsExport): Promise<readonly string[]
   if (!NAME.test(options.name)) throw new Problem('--name: letters, digits, - and _, at most 31');
   const guests = options.guests.map((text) => guestIn(text, options.as));
   const pools = poolsIn(options.pools);
+  const made = await takeFolder(options.out);
   try {
     await generateCredentials(options.credentials);
     const access = busAccess({ streams, consumers: consumersFor(pools) }, { guests });
     const { files, next } = await (options.as === 'config' ? asConfig : asJwts)(access, options);
-    await mkdir(options.out, { recursive: true });
     for (const { name, text } of files) {
       const path = join(options.out, name);
       await mkdir(join(path, '..'), { recursive: true });
@@ -156,6 +170,7 @@ export const exportNats = async (options: NatsExport): Promise<readonly string[]
       ...next.map((line) => `  ${line}`),
     ];
   } catch (error) {
+    if (made !== undefined) await rm(made, { recursive: true });
     throw error instanceof Problem
       ? error
       : new Problem(`nothing exported: ${messageOf(error)}`, { cause: error });
