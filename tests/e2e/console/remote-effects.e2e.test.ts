@@ -22,7 +22,7 @@ describe.skipIf(chromium === undefined)('effects of programs in the console', ()
     );
     expect(await page.locator('[data-capability=mail]').textContent()).toContain('No program');
     expect(await page.locator('[data-claimant="mails on host-2"]').textContent()).toContain('Away');
-    expect(await page.locator('[data-capability=old_refund]').textContent()).toMatch(/Withdrawn.*grace/);
+    expect(await page.locator('[data-capability=old_refund]').textContent()).toMatch(/Withdrawn.*grace/s);
     const program = page.locator('[data-claimant="refunds on host-1"]');
     expect(await program.textContent()).toMatch(
       /1 order.*Token of ada \(k-7h2k9m1x4c\).*from 192\.0\.2\.7 over HTTP.*Holds e-7h2k9m1x4c0a5b3d/,
