@@ -7,6 +7,7 @@ import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
 import { selfSigned } from '@holdpoint/executor/testing/self-signed';
+import { connectToBus, createClient } from '@holdpoint/sdk';
 import { startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
@@ -17,6 +18,7 @@ import { callHttp } from '../../kit/console/web.ts';
 import { newTaskId, sampleTask } from '../../kit/tasks/tasks.ts';
 import type { SampleTask } from '../../kit/tasks/tasks.ts';
 import { Hopeless, until, untilTrue } from '../../kit/until.ts';
+import { hello } from './hello.ts';
 import { liberties, Manifest, secretHolders } from './manifest.ts';
 import { createComposeProject, whyNoCompose } from './project.ts';
 import type { ComposeProject } from './project.ts';
@@ -28,6 +30,10 @@ if (obstacle !== undefined)
 
 /** An override file of the guide. */
 const Override = z.object({ services: z.record(z.string(), z.looseObject({})) });
+
+const Pending = z.object({
+  items: z.array(z.object({ id: z.string(), effect: z.object({ args: z.looseObject({}) }) })),
+});
 
 const BUILT_WITHIN_MS = 20 * 60_000;
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
@@ -203,6 +209,56 @@ describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => 
         'the token is refused',
         async () => (await callHttp(system.ports.approvals, at, { token })).status === 401,
       );
+    });
+
+    test('a worker on the network of the bus holds an effect until it is approved', async () => {
+      showLogsOnFailure();
+      const program = [
+        await readFile(join(import.meta.dirname, 'hello.ts'), 'utf8'),
+        "import { connectToBus, startWorker } from '@holdpoint/sdk';",
+        'const { HOLDPOINT_NATS_URL: url, HOLDPOINT_NATS_SEED_FILE: seedFile } = process.env;',
+        "const connection = await connectToBus({ url, seedFile, user: 'worker' });",
+        'await startWorker({ connection, workflows: [hello] }).stopped;',
+      ].join('\n');
+      const file = await overrideOf('worker', {
+        image: 'holdpoint:local',
+        entrypoint: ['node', '--input-type=module', '--eval', program],
+        working_dir: '/app/packages/sdk',
+      });
+      await system.compose(['up', '--detach', '--no-build', 'worker'], { files: [file] });
+      const seedFile = join(folder, 'operator.seed');
+      await writeFile(seedFile, await secretIn('nats.seed'), { mode: 0o600 });
+      const token = await secretIn('operator.token');
+      const url = `nats://127.0.0.1:${String(system.ports.nats)}`;
+      const connection = await connectToBus({ url, seedFile, user: 'operator' });
+      try {
+        const task = await createClient({ connection, token }).start(hello, { line: 'from a container' });
+        const lines = async (): Promise<readonly string[]> => {
+          const text = await system.run(
+            'executor',
+            'sh',
+            '-c',
+            'cat /workspace/worker.txt 2>/dev/null || true',
+          );
+          return text.split('\n').filter((line) => line.includes('FROM A CONTAINER'));
+        };
+        const approval = await until(
+          'the effect waits',
+          async () => {
+            const { body } = await callHttp(system.ports.approvals, '/api/v1/approvals', { token });
+            // The effect of a program is a task of its own.
+            return Pending.parse(body).items.find(({ effect }) => effect.args['line'] === 'FROM A CONTAINER');
+          },
+          120_000,
+        );
+        expect(await lines()).toEqual([]);
+        await system.cli('approval', 'approve', approval.id);
+        expect(await task.result()).toBe('FROM A CONTAINER');
+        expect(await lines()).toHaveLength(1);
+      } finally {
+        await connection.drain();
+        await system.compose(['rm', '--force', '--stop', 'worker'], { files: [file] });
+      }
     });
 
     test('the console signs in through a proxy with TLS, whose address the service must allow', async () => {
