@@ -438,6 +438,7 @@ describe('jobs schedule', () => {
   test.each([
     'schedule --top 0',
     'schedule --interval-ms 99',
+    'schedule --interval-ms 3600001',
     'schedule --watch',
     'schedule --watch --format dag',
     'schedule --watch --format json',

@@ -16,6 +16,8 @@ import { checkRaw } from './reading.ts';
 const FORMATS = ['summary', 'dag'] as const;
 const RUNS = 100;
 const INTERVAL_MIN_MS = 100;
+/** Node.js replaces a time above 24.8 days by 1 ms. */
+const INTERVAL_MAX_MS = 3_600_000;
 
 type Schedule = {
   readonly all?: true;
@@ -36,8 +38,10 @@ const refuse = (message: string): never => {
 const check = ({ top, intervalMs, watch, format, json, raw }: Schedule, { terminal }: Session): void => {
   checkRaw(raw, json === true);
   if (top === 0) refuse('--top must be at least 1');
-  if (intervalMs < INTERVAL_MIN_MS)
-    refuse(`--interval-ms must be at least ${String(INTERVAL_MIN_MS)}, not ${String(intervalMs)}`);
+  if (intervalMs < INTERVAL_MIN_MS || intervalMs > INTERVAL_MAX_MS)
+    refuse(
+      `--interval-ms must be ${String(INTERVAL_MIN_MS)} to ${String(INTERVAL_MAX_MS)}, not ${String(intervalMs)}`,
+    );
   if (watch !== true) return;
   if (json === true) refuse('use either --watch or --json, not both');
   if (format !== 'summary') refuse(`--watch needs --format summary, not ${format}`);
