@@ -138,6 +138,12 @@ export const measureRemote = async (
     print(result);
   };
 
+  for (const over of ['nats', 'http'] as const)
+    await withClaimants(over, claimants, async () => {
+      await orders.measure(claimants, WARM_UP_SECONDS, LABEL);
+      await measure(over, 1);
+      await measure(over, claimants * ORDERS_EACH);
+    });
   for (const over of ['nats', 'http'] as const) {
     await measureApprovals(client, holder, connections[over], WARM_UP_SECONDS);
     const durations = await measureApprovals(client, holder, connections[over], seconds);
@@ -148,12 +154,6 @@ export const measureRemote = async (
       approveToStartMs: percentiles(durations),
     });
   }
-  for (const over of ['nats', 'http'] as const)
-    await withClaimants(over, claimants, async () => {
-      await orders.measure(claimants, WARM_UP_SECONDS, LABEL);
-      await measure(over, 1);
-      await measure(over, claimants * ORDERS_EACH);
-    });
   for (const over of ['nats', 'http'] as const)
     await withClaimants(over, idle, async () => {
       await delay(WARM_UP_SECONDS * 1_000);
