@@ -1,3 +1,6 @@
+import { symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../../kit/stack/system.ts';
@@ -27,7 +30,9 @@ test('every metric of the alarms and dashboards exists, and every metric is docu
   await approveAndComplete(client, await submitSample(client));
   const rejected = await submitSample(client);
   await decide(client, rejected, 'reject');
-  const failing = await submitSample(client, '/outside.txt');
+  // Only the executor sees that this path leads out of its workspace.
+  await symlink(tmpdir(), join(system.workspace, 'out'));
+  const failing = await submitSample(client, 'out/outside.txt');
   await waitForRequest(client, failing);
   await decide(client, failing);
   // Executors expose only circuits that recovery has announced.
