@@ -3,6 +3,7 @@ import { countsOf, emptySum, enumerate, partsOf, spread } from './enumerate.ts';
 
 /** `10` strikes at ten times as many points: more than ten thousand. */
 const TIMES = Number(process.env['HOLDPOINT_CRASH_TIMES'] ?? 1);
+const WITHIN_MS = TIMES * 600_000;
 
 test.each([
   ['an executor', 'executor', 27, 60],
@@ -10,6 +11,7 @@ test.each([
   ['claimants of the SDK', 'claimant of the SDK', 92, 160],
 ] as const)(
   'no effect of %s is doubled or ungated in a thousand crash points',
+  { timeout: WITHIN_MS },
   async (_, carrier, every, everyTwice) => {
     const sum = emptySum();
     const parts = [
