@@ -129,6 +129,10 @@ export const createHttpClient = (options: HttpOptions) => {
       withdraw: (name: string) => ask('approvals', 'capability_withdraw', { name }),
     },
     /** Programs that claim effects, and the orders in their hands. */
-    claimants: async () => (await ask('executor', 'claimants', {})).items,
+    claimants: async () => {
+      const all: AnswerOf<'executor', 'claimants'>['items'][number][] = [];
+      for await (const each of itemsOf((at) => ask('executor', 'claimants', at))) all.push(each);
+      return all;
+    },
   };
 };
