@@ -94,7 +94,6 @@ export const projectOf = (file: string): Project => {
 /** The test files of `npm run test:all -- --rest` that take minutes, in the order of their start: none may be the last. */
 export const LONGEST: readonly string[] = [
   'tests/e2e/torture.e2e.test.ts',
-  'tests/crash-points/crash-points.long.test.ts',
   'tests/e2e/compose/compose.e2e.test.ts',
   'tests/e2e/stages/stages-killed.e2e.test.ts',
   'tests/simulation/simulation.long.test.ts',

@@ -88,7 +88,7 @@ const createdText = (token: AccessTokenView, now: number): readonly string[] => 
   `  scopes ${scopesText(token)}; ${stateText(token, now)}`,
 ];
 
-/** A program may come before its capability, but a mistyped name would wait for ever. */
+/** The names without a registration. One may follow; claims under a mistyped name would never get an order. */
 const unregisteredIn = async (client: Client, names: readonly string[]): Promise<readonly string[]> => {
   const answers = await Promise.all(
     names.map((name) => client.call('approvals', 'capability_list', { name })),

@@ -123,7 +123,7 @@ export const createHandlers = ({ deps, listener, attend }: HandlerParts) => {
     const body = parseAs(Claim, await readBody(context.req.raw));
     const { waitMs = 0 } = body;
     const names = body.uses.map(nameIn);
-    // It would wait for ever: no request names a capability that is not registered.
+    // Such a claim never gets an order: no request names an unregistered capability.
     if ((await deps.capabilities.knowsOneOf(names)) === false) throw unknownCapability(names[0]);
     const place = waitMs > 0 ? polls.take(person) : undefined;
     const ask = (wait: number) =>
