@@ -34,23 +34,38 @@ const PUBLISH_WITHIN_MS = 3_000;
 /** After these attempts the clean-up decides: a program may have ended before its request. */
 const UNKNOWN_TRIES_MAX = 7;
 
-/** Repeats a call until it is accepted or refused. */
-const insist = async <Answer>(
+type Insist = <Answer>(
   ask: () => Promise<Outcome<Answer>>,
   over: AbortSignal,
-  passes: (code: string) => boolean = () => false,
-): Promise<Outcome<Answer>> => {
-  for (let pauseMs = PAUSE_MIN_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
-    const outcome = await ask();
-    if (outcome.type === 'ok' || over.aborted) return outcome;
-    if (outcome.type === 'fail' && !passes(outcome.code)) return outcome;
-    await holdFor(pauseMs, over);
-  }
+  passes?: (code: string) => boolean,
+) => Promise<Outcome<Answer>>;
+
+const createInsist = () => {
+  let waiting = 0;
+
+  /** Repeats a call until it is accepted or refused. */
+  const insist: Insist = async (ask, over, passes = () => false) => {
+    waiting += 1;
+    try {
+      for (let pauseMs = PAUSE_MIN_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+        const outcome = await ask();
+        if (outcome.type === 'ok' || over.aborted) return outcome;
+        if (outcome.type === 'fail' && !passes(outcome.code)) return outcome;
+        await holdFor(pauseMs, over);
+      }
+    } finally {
+      waiting -= 1;
+    }
+  };
+
+  /** `waiting`: calls that are neither accepted nor refused yet. */
+  return { insist, waiting: () => waiting };
 };
 
 /** One task from its submission to the last decision. */
 export const createLife = (options: LifeOptions) => {
   const { callers, connection, target, history, requested, healed, over, users } = options;
+  const { insist, waiting } = createInsist();
   const [first, second = first] = callers;
   if (first === undefined || second === undefined) throw new Error('the deployment has no approver');
 
@@ -203,7 +218,7 @@ export const createLife = (options: LifeOptions) => {
     await users?.agent.tryToApprove(task.id, id);
   };
 
-  return async (task: PlannedTask): Promise<void> => {
+  const live = async (task: PlannedTask): Promise<void> => {
     if (task.letter === true) await users?.cancelEarly(connection, task.id);
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
@@ -216,4 +231,6 @@ export const createLife = (options: LifeOptions) => {
     await (task.program === true ? settleProgram(task) : settle(task));
     await agent;
   };
+
+  return { live, waiting };
 };

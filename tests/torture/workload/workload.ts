@@ -39,10 +39,12 @@ export type Workload = {
   readonly close: () => Promise<void>;
 };
 
+/** A system that lags behind gets no more tasks: retries of the clients would keep it from catching up. */
+const WAITING_MAX = 2_000;
 /** The poll interval of watchers. */
 const LOOK_EVERY_MS = 200;
 
-/** Clients that submit, decide, cancel and read at a rate that does not depend on the system. */
+/** Clients that submit, decide, cancel and read at a fixed rate while the system keeps up. */
 export const startWorkload = async (options: WorkloadOptions): Promise<Workload> => {
   const { seed, run, tasksPerSecond, deployment, target, history, recorder, planned = plannedTask } = options;
   const clients = await Promise.all(deployment.people.map(({ token }) => connectTo(deployment, token)));
@@ -56,7 +58,7 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
     heal = resolve;
   });
   const requested = createRequested(recorder);
-  const live = createLife({
+  const { live, waiting } = createLife({
     callers,
     connection: client.connection,
     target,
@@ -83,12 +85,15 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
   };
 
   const submitAtRate = async (): Promise<void> => {
-    const start = performance.now();
+    let due = 1;
+    let looked = performance.now();
     while (!noMore.signal.aborted) {
-      // By the clock, so that a late tick catches up.
-      const due = Math.floor(((performance.now() - start) / 1_000) * tasksPerSecond) + 1;
       while (tasks.length < due) begin();
       await holdFor(1_000 / tasksPerSecond, noMore.signal);
+      // By the clock, so that a late tick catches up.
+      const now = performance.now();
+      if (waiting() < WAITING_MAX) due += ((now - looked) / 1_000) * tasksPerSecond;
+      looked = now;
     }
   };
 
