@@ -483,13 +483,15 @@ describe('packages in a folder of a new user', () => {
       const serve = (services: string, httpPort: number): ChildProcess => {
         const child = spawn(installed('node'), [installed('holdpoint'), 'serve', services], {
           cwd: home,
-          env: { ...env, HOLDPOINT_HTTP_PORT: String(httpPort), HOLDPOINT_LOG_LEVEL: 'error' },
-          stdio: ['ignore', 'inherit', 'inherit'],
+          env: { ...env, HOLDPOINT_HTTP_PORT: String(httpPort), HOLDPOINT_LOG_LEVEL: 'warn' },
         });
+        let printed = '';
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (text: Buffer) => (printed += String(text)));
         ends.push(async () => {
-          const ended = child.exitCode === null ? once(child, 'exit') : [child.exitCode, null];
+          const ended = child.exitCode === null ? once(child, 'close') : [child.exitCode, null];
           child.kill('SIGTERM');
-          expect(await ended).toEqual([0, null]);
+          expect([await ended, printed]).toEqual([[0, null], '']);
         });
         return child;
       };

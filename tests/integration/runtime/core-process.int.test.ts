@@ -15,6 +15,9 @@ const STEPS: readonly Step[] = [
   'after_ack:3',
 ];
 
+/** Of the log. Above are warnings and errors. */
+const INFO = 30;
+
 describe.concurrent('a process that runs the core', () => {
   test.each(STEPS)(
     'a gated task completes, and its effect is applied once, when the core is killed at %s',
@@ -50,6 +53,21 @@ describe.concurrent('a process that runs the core', () => {
       for (const task of [second, third]) await approveAndComplete(system.client, task);
       const applied = await appliedByKey(system.workspace);
       expect([first, second, third].map(({ effect }) => applied.get(effect))).toEqual([1, 1, 1]);
+    } finally {
+      await system.stop();
+    }
+  });
+
+  test('the first start on an empty bus and database has nothing to warn about', async () => {
+    const system = await createSystem();
+    try {
+      const processes = [await system.spawn('executor'), await system.spawn('core')];
+      for (const process of processes) await process.started();
+      await approveAndComplete(system.client, await submitSample(system.client));
+      for (const process of processes) await process.stop();
+      const lines = (await Promise.all(processes.map((process) => process.lines()))).flat();
+      expect(lines.filter(({ msg }) => msg === 'service stopped')).toHaveLength(4);
+      expect(lines.filter(({ level }) => level > INFO)).toEqual([]);
     } finally {
       await system.stop();
     }

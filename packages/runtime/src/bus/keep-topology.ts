@@ -154,13 +154,13 @@ export const keepTopology = async ({
       log.warn(errorFields(error), 'streams and consumers could not be checked'),
     );
 
+  // The first look creates the consumers: a later one would find positions that it cannot know.
   try {
-    await assert();
+    await look();
     await updateTopology(manager, topology);
   } catch (error) {
     throw withRemedy(error);
   }
-  await lookSafely();
   let busy = false;
   let isStopped = false;
   const lookNow = (): void => {

@@ -2,8 +2,9 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
 import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
+import { ifThere } from './topology.ts';
 
-/** How far the consumers of a service are behind. Its user may ask that of its own consumers. */
+/** How far the consumers of a service are behind. Its user may ask that of its own consumers. At a first start there are none yet. */
 export const pollConsumerMetrics = (
   connection: NatsConnection,
   own: readonly ConsumerDeclaration[],
@@ -20,12 +21,13 @@ export const pollConsumerMetrics = (
     },
     async () => {
       const manager = await jetstreamManager(connection, { checkAPI: false });
-      const infos = await Promise.all(
-        own.map(async ({ name, stream }) => ({
-          labels: { consumer: name, stream },
-          info: await manager.consumers.info(stream, name),
-        })),
+      const found = await Promise.all(
+        own.map(async ({ name, stream }) => {
+          const info = await ifThere(manager.consumers.info(stream, name));
+          return info && { labels: { consumer: name, stream }, info };
+        }),
       );
+      const infos = found.filter((one) => one !== undefined);
       const each = (read: (info: (typeof infos)[number]['info']) => number) =>
         infos.map((one) => ({ labels: one.labels, value: read(one.info) }));
       return {
@@ -52,9 +54,13 @@ export const pollStreamMetrics = (connection: NatsConnection, sample: AddPolledM
     },
     async () => {
       const manager = await jetstreamManager(connection, { checkAPI: false });
-      const infos = await Promise.all(
-        names.map(async (stream) => ({ stream, state: (await manager.streams.info(stream)).state })),
+      const found = await Promise.all(
+        names.map(async (stream) => {
+          const info = await ifThere(manager.streams.info(stream));
+          return info && { stream, state: info.state };
+        }),
       );
+      const infos = found.filter((one) => one !== undefined);
       const each = (read: (state: (typeof infos)[number]['state']) => number) =>
         infos.map(({ stream, state }) => ({ labels: { stream }, value: read(state) }));
       return {

@@ -143,10 +143,13 @@ export const createReconciler = (parts: ReconcilerParts) => {
     if (next.kind !== 'open') close();
     switch (next.kind) {
       case 'open_generation':
-        log.warn(
-          { generation },
-          'the database was restored or replaced: no effect starts until it is compared',
-        );
+        if (status.instances.size === 0 && known.seen.size === 0)
+          log.info({ generation }, 'no executor has used this ledger before');
+        else
+          log.warn(
+            { generation },
+            'the database was restored or replaced: no effect starts until it is compared',
+          );
         await registry.openGeneration(generation);
         return true;
       case 'replay':
