@@ -1,9 +1,11 @@
+import type { NatsServerOptions } from '@holdpoint/cli/host/commands';
 import { ACCOUNT_NEEDS, OLDEST_SERVER } from '@holdpoint/contracts/bus/server-needs';
 import { consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
-import type { PublicNkeys } from '../credentials/read.ts';
+import { type PublicNkeys, readPublicNkeys } from '../credentials/read.ts';
 import { busAccess } from './accounts.ts';
 import type { Account, BusAccess, Export, Import } from './accounts.ts';
 import { hasManyAnswers } from './jetstream-api.ts';
+import { poolsIn } from './pools.ts';
 
 export type ServerVersion = { readonly major: number; readonly minor: number };
 
@@ -130,4 +132,25 @@ ${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', ...fi
 }
 ${clusterText(settings.cluster)}
 ${settings.accounts ?? `accounts {\n${accountsText(access, publicKeys, streamReplicas)}\n  SYS { }\n}\nsystem_account: SYS\n`}`;
+};
+
+/** The nats-server.conf of an external server: Compose, Kubernetes, or your own machine. */
+export const serverConfig = async (options: NatsServerOptions): Promise<string> => {
+  const { credentials, host, port, monitorPort, serverName, clusterName } = options;
+  if (clusterName !== undefined && serverName === undefined)
+    throw new Error('each server of a cluster has a --server-name of its own');
+  return renderServerConfig({
+    publicKeys: await readPublicNkeys(credentials),
+    host,
+    port,
+    storeDir: options.store,
+    sync: options.sync,
+    pools: poolsIn(options.pools),
+    streamReplicas: options.streamReplicas,
+    ...(serverName !== undefined && { serverName }),
+    ...(clusterName !== undefined && {
+      cluster: { name: clusterName, host, port: options.clusterPort, routes: options.routes },
+    }),
+    ...(monitorPort !== undefined && { monitor: { host, port: monitorPort } }),
+  });
 };

@@ -38,7 +38,7 @@ await main({
       return rotateKey(resolve(folder), step, { now: Date.now(), early }, service);
     },
     nats: async (options) => {
-      const { serverConfig } = await import('../nats/main.ts');
+      const { serverConfig } = await import('../nats/config.ts');
       return serverConfig(options);
     },
     postgres: async () => {

@@ -27,7 +27,7 @@ const effects: Readonly<Record<string, Effect>> = {
   'nats micro info': bus.expectEndpoints,
   'nats req hp.api.orchestrator.get': bus.expectTask,
   'node infra/credentials/main.ts <folder>': operations.expectCredentials,
-  'node infra/nats/main.ts --credentials <folder>': operations.expectServerConfig,
+  [`${HOLDPOINT} provision nats --credentials <folder>`]: operations.expectServerConfig,
   'node infra/postgres/main.ts': operations.expectDatabase,
   'node examples/coding-agent/worker.ts': examples.expectWorker,
   'node examples/coding-agent/start.ts': examples.expectReviewed,

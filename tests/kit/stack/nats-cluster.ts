@@ -26,8 +26,8 @@ type Program = Extract<NatsProgram, { readonly kind: 'binary' }>;
 export const programOf = ({ nats }: Run): Program | undefined => (nats?.kind === 'binary' ? nats : undefined);
 
 /**
- * Three servers that replicate streams, with the configuration that `infra/nats/main.ts` prints for a
- * cluster.
+ * Three servers that replicate streams, with the configuration that `holdpoint provision nats` prints
+ * for a cluster.
  */
 export const startNatsCluster = async (run: Run, program: Program, folder: string): Promise<NatsCluster> => {
   // Six free ports.
