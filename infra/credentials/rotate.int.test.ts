@@ -90,6 +90,8 @@ describe('a rotation of the signing key', () => {
     await rotate('add');
     await rotate('use');
     const early = { now: Date.now() };
+    for (const step of ['add', 'use'] as const)
+      await expect(rotateKey(dir, step, { ...early, early: true })).rejects.toThrow('takes no --early');
     await expect(rotateKey(dir, 'retire', early)).rejects.toThrow(/in use for another (59|60) min/);
     await rotateKey(dir, 'retire', { ...early, early: true });
     expect((await files()).retired).toHaveLength(1);

@@ -139,6 +139,7 @@ export const rotateKey = async (
   options: RotateOptions,
   of: SealingService = 'approvals',
 ): Promise<string> => {
+  if (options.early === true && step !== 'retire') throw new Error(`"${step}" takes no --early`);
   const all = layout(dir);
   const files: Files = { all, of, key: all.sealKey(of) };
   const keys = readKeys(await readFile(files.key, 'utf8'), files.key);

@@ -80,6 +80,15 @@ test.each([
 });
 
 test.each([
+  [['--early'], 'only --rotate retire takes --early; no key was retired'],
+  [['--rotate', 'add', '--early'], 'only --rotate retire takes --early; no key was retired'],
+  [['--key', 'recovery'], '--key needs a step: add --rotate <step>'],
+])('provision credentials %j is refused, because it would do nothing with a key', async (words, said) => {
+  const { code, err, asked } = await type('provision', 'credentials', 'c', ...words);
+  expect({ code, err, asked }).toEqual({ code: 1, err: `error CLI_PROVISION: ${said}\n`, asked: [] });
+});
+
+test.each([
   [['serve', 'core,'], 'expected one of orchestrator, approvals, executor, recovery, core, all'],
   [['serve', 'approval'], 'expected one of orchestrator, approvals, executor, recovery, core, all'],
   [['provision', 'credentials'], `missing required argument 'folder'`],

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { oneOf, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { Refusal } from '../kit/refusal.ts';
@@ -33,26 +33,28 @@ const addCredentials = (provision: Command, session: Session): void => {
       .description('make the missing files of a credentials folder, or take a step with a key in it')
       .argument('<folder>', 'credentials folder; existing files stay unchanged')
       .option('--rotate <step>', `step of a new key: ${STEPS.join(', ')}`, oneOf(STEPS))
-      .addOption(
-        new Option('--key <service>', `service of the key: ${KEYS.join(', ')}`)
-          .argParser(oneOf(KEYS))
-          .default('approvals'),
-      )
-      .option('--early', 'retire a key although its grants may be in use')
+      .option('--key <service>', `service of the key, approvals by default: ${KEYS.join(', ')}`, oneOf(KEYS))
+      .option('--early', 'with --rotate retire: retire a key although its grants may be in use')
       .action(
         (
           folder: string,
           options: {
             readonly rotate?: KeyStep['step'];
-            readonly key: KeyStep['service'];
+            readonly key?: KeyStep['service'];
             readonly early?: true;
           },
         ) => {
           const { credentials, rotate } = hostOf(session).provision;
-          const { rotate: step, key: service, early = false } = options;
+          const { rotate: step, key, early = false } = options;
+          if (early && step !== 'retire')
+            throw new Refusal('CLI_PROVISION', 'only --rotate retire takes --early; no key was retired');
+          if (key !== undefined && step === undefined)
+            throw new Refusal('CLI_PROVISION', '--key needs a step: add --rotate <step>');
           return print(
             session,
-            step === undefined ? credentials(folder) : rotate(folder, { step, service, early }),
+            step === undefined
+              ? credentials(folder)
+              : rotate(folder, { step, service: key ?? 'approvals', early }),
           );
         },
       ),
