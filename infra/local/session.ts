@@ -1,13 +1,10 @@
 import { once } from 'node:events';
+import { allowLostOutput } from '@holdpoint/cli/kit/sinks';
 import { messageOf, Problem } from './problem.ts';
 import { AlreadyRunning } from './foundation.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
 const OUTPUT = [process.stdout, process.stderr] as const;
-/** Ctrl-C also ends the reader of a pipe, and a terminal may close: the output is lost, and the stack still stops. */
-const unread = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-};
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export type Session = {
@@ -37,7 +34,8 @@ export const runSession = async (
     void stack.stop().finally(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
-  for (const stream of OUTPUT) stream.on('error', unread);
+  // The stack still stops.
+  for (const stream of OUTPUT) stream.on('error', allowLostOutput);
   process.once('uncaughtException', crash);
   try {
     const left = once(leave.signal, 'abort').then(() => interruptedCode);

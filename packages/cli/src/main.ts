@@ -7,6 +7,7 @@ import type { Host } from './host/commands.ts';
 import { namedClient } from './bus/named-client.ts';
 import { runProgram } from './program.ts';
 import { readSettings } from './bus/settings.ts';
+import { allowLostOutput } from './kit/sinks.ts';
 import { findTerminal } from './kit/terminal.ts';
 
 const INPUT_GAP_MS = 20;
@@ -40,9 +41,8 @@ export const main = async (host?: Host): Promise<void> => {
   /** `npm run holdpoint` changes to the clone; use the directory of the user instead. */
   const directory = script === 'holdpoint' && before ? before : process.cwd();
   const settings = config || (home ? join(home, '.config') : undefined);
-  // The reader of the output may stop early, as `head` does, and a terminal may close.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+    allowLostOutput(error);
     process.exit(0);
   });
   process.exitCode = await runProgram(process.argv.slice(2), {

@@ -56,3 +56,8 @@ export const terminalSink = (onLine: (line: string) => void): Sink => {
   };
   return { write: (bytes) => add(decoder.write(bytes)), done: end, failed: end };
 };
+
+/** For errors of an output whose reader may stop early, as `head` does, and whose terminal may close. Throws every other error. */
+export const allowLostOutput = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+};
