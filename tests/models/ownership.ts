@@ -53,7 +53,7 @@ const AT_REST: Process = { epoch: undefined, at: 'rest' };
 const owns = ({ row }: World, name: Name, epoch: number | undefined): boolean =>
   row.owner === name && row.epoch === epoch;
 
-/** An update of the row waits for every transaction that has locked it. */
+/** A takeover waits for every transaction that has locked the row. A renewal does not, because it keeps the key. */
 const isLocked = (world: World, { mutant }: Ownership): boolean =>
   mutant !== 'fence read without a lock' &&
   mutant !== 'fence not checked' &&
@@ -65,7 +65,7 @@ const look = (world: World, name: Name, of: Ownership): readonly Step<World>[] =
   const impossible = row.lease === 'never over' && of.mutant !== 'lease of another clock is believed';
   const isFree = row.owner === undefined || row.lease === 'over' || impossible;
   if (row.owner === name || isFree) {
-    if (isLocked(world, of)) return [];
+    if (row.owner !== name && isLocked(world, of)) return [];
     const epoch = row.owner === name ? row.epoch : row.epoch + 1;
     if (epoch > EPOCH_MAX) return [];
     const gains = me.epoch !== epoch;

@@ -45,8 +45,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'the fence of a commit does not ask who owns the service',
     file: 'packages/runtime/src/ownership/lease-store.ts',
-    find: `WHERE one AND owner = $1 AND epoch = $2 FOR SHARE`,
-    replace: `WHERE one AND $1::text <> '' AND $2::bigint IS NOT NULL FOR SHARE`,
+    find: `WHERE one AND owner = $1 AND epoch = $2 FOR KEY SHARE`,
+    replace: `WHERE one AND $1::text <> '' AND $2::bigint IS NOT NULL FOR KEY SHARE`,
     caughtBy: [
       ownership('a commit of an earlier owner is fenced and writes nothing'),
       ownership('a process that owns nothing commits nothing'),
@@ -55,8 +55,8 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'an owner is known by its epoch alone',
     file: 'packages/runtime/src/ownership/lease-store.ts',
-    find: `WHERE one AND owner = $1 AND epoch = $2 FOR SHARE`,
-    replace: `WHERE one AND $1::text <> '' AND epoch = $2 FOR SHARE`,
+    find: `WHERE one AND owner = $1 AND epoch = $2 FOR KEY SHARE`,
+    replace: `WHERE one AND $1::text <> '' AND epoch = $2 FOR KEY SHARE`,
     caughtBy: [
       ownership('of two owners with the same epoch after a restore, only the one in the table commits'),
     ],

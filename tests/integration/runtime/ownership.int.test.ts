@@ -1,20 +1,23 @@
 import { consumers } from '@holdpoint/contracts/bus/streams';
+import { coreRole } from '@holdpoint/infra/credentials/layout';
+import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { keepTopology } from '@holdpoint/runtime/bus/keep-topology';
 import { createMemoryLeases, fencedStore } from '@holdpoint/runtime/memory/leases';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import { Fenced, type Store } from '@holdpoint/runtime/engine/ports';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import type { LeaseStore } from '@holdpoint/runtime/ownership/lease';
-import {
-  createLeaseStore,
-  endStuckTransactions,
-  ownershipFence,
-} from '@holdpoint/runtime/ownership/lease-store';
+import { createLeases, endStuckTransactions, ownershipFence } from '@holdpoint/runtime/ownership/lease-store';
 import { takeBack } from '@holdpoint/runtime/ownership/take-back';
+import { createPool } from '@holdpoint/runtime/store/pool';
 import { createPostgresStore } from '@holdpoint/runtime/store/store';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { commitTo, eventOf, writeOf } from '../../kit/effects/writes.ts';
+import type { Database } from '../../kit/stack/databases.ts';
+import { currentRun } from '../../kit/stack/run.ts';
 import { servicePool, storeDatabase } from '../../kit/stack/store-backing.ts';
 import { createSystem } from '../../kit/stack/system.ts';
 import { askOwner } from '../../kit/tasks/aged.ts';
@@ -63,7 +66,7 @@ const postgres = async (): Promise<Backing> => {
       };
       open.add(end);
       return {
-        leases: createLeaseStore(own, name),
+        leases: createLeases(own).of('recovery', name),
         storeWith: (epoch) =>
           createPostgresStore(pool, { guards: [ownershipFence('recovery', name, () => epoch)] }),
         end,
@@ -86,6 +89,21 @@ const postgres = async (): Promise<Backing> => {
       await database.drop();
     },
   };
+};
+
+/** A connection like that of a core, which keeps the leases of its services. */
+const corePool = async (database: Database): Promise<Pool> => {
+  const { host, port } = database.admin;
+  return createPool(
+    {
+      url: `postgres://${coreRole}@${host}:${String(port)}/${database.name}`,
+      password: await readPostgresPassword(currentRun().credentialsDir, coreRole),
+      schema: 'pg_catalog',
+      name: 'holdpoint-test',
+      max: 1,
+    },
+    silentLogger(),
+  );
 };
 
 describe.each([
@@ -192,13 +210,84 @@ describe.each([
   });
 });
 
+describe('the leases of several services on one connection', () => {
+  const SERVICES = ['approvals', 'orchestrator', 'recovery'] as const;
+  let database: Database;
+  let pool: Pool;
+  beforeAll(async () => {
+    database = await storeDatabase();
+    pool = await corePool(database);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  test('services that look in one turn share a statement', async () => {
+    const leases = createLeases(pool);
+    const stores = SERVICES.map((service) => leases.of(service, `${service}-owner`));
+    const query = vi.spyOn(pool, 'query');
+    for (const epoch of [1, 1]) {
+      const found = await Promise.all(stores.map((store) => store.look()));
+      expect(found).toEqual(SERVICES.map(() => ({ isMine: true, epoch, leftMs: 0 })));
+    }
+    expect(query).toHaveBeenCalledTimes(2);
+    query.mockRestore();
+    await stores[0]?.release();
+    const others = createLeases(pool);
+    const found = await Promise.all(SERVICES.map((service) => others.of(service, 'other').look()));
+    expect(found.map(({ isMine, epoch }) => ({ isMine, epoch }))).toEqual([
+      { isMine: true, epoch: 2 },
+      { isMine: false, epoch: 1 },
+      { isMine: false, epoch: 1 },
+    ]);
+  });
+
+  test('a row that stays locked costs only its own service the lease', async () => {
+    await Promise.all(
+      SERVICES.map((service) =>
+        askOwner(database, `UPDATE ${service}.ownership SET owner = NULL, epoch = 0, until = '-infinity'`),
+      ),
+    );
+    await withAdmin(database.admin, async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM orchestrator.ownership FOR KEY SHARE');
+      const leases = createLeases(pool);
+      const looks = SERVICES.map((service) => leases.of(service, 'one').look());
+      const found = await Promise.allSettled(looks);
+      expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      await client.query('ROLLBACK');
+      expect(await leases.of('orchestrator', 'one').look()).toMatchObject({ isMine: true, epoch: 1 });
+    });
+  });
+});
+
+test('a renewal does not wait for a commit under way', async () => {
+  const database = await storeDatabase();
+  const pool = await servicePool(database);
+  try {
+    const lease = createLeases(pool).of('recovery', 'one');
+    const { epoch } = await lease.look();
+    const fence = ownershipFence('recovery', 'one', () => epoch).statement(writeOf({}));
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    await client.query(fence?.text ?? '', [...(fence?.values ?? [])]);
+    expect(await lease.look()).toMatchObject({ isMine: true, epoch });
+    expect((await client.query('COMMIT')).command).toBe('COMMIT');
+    client.release();
+  } finally {
+    await pool.end();
+    await database.drop();
+  }
+});
+
 test('a takeover waits for a commit under way, and ends transactions that a frozen process has left open', async () => {
   const database = await storeDatabase();
   const [frozen, successor] = await Promise.all([servicePool(database), servicePool(database)]);
   // The server ends the connection below; without a listener its error would end the test.
   frozen.on('connect', (client) => client.on('error', () => undefined));
   try {
-    const one = createLeaseStore(frozen, 'one');
+    const one = createLeases(frozen).of('recovery', 'one');
     const { epoch } = await one.look();
     const fence = ownershipFence('recovery', 'one', () => epoch).statement(writeOf({}));
     const client = await frozen.connect();
@@ -217,7 +306,10 @@ test('a takeover waits for a commit under way, and ends transactions that a froz
       async () => (await endStuckTransactions(successor)) === 1,
     );
     await released;
-    expect(await createLeaseStore(successor, 'two').look()).toMatchObject({ isMine: true, epoch: epoch + 1 });
+    expect(await createLeases(successor).of('recovery', 'two').look()).toMatchObject({
+      isMine: true,
+      epoch: epoch + 1,
+    });
     client.release(true);
   } finally {
     await Promise.all([frozen.end(), successor.end()]);

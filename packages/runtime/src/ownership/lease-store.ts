@@ -1,12 +1,18 @@
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { Fenced } from '../engine/ports.ts';
 import type { CommitGuard } from '../store/commit-guard.ts';
-import { codeOf } from '../store/pool.ts';
+import { isSqlState } from '../store/errors.ts';
+import { codeOf, createPool, type PoolSettings } from '../store/pool.ts';
+import type { Logger } from '../observability/log.ts';
 import { type Lease, LEASE_MS, type LeaseStore } from './lease.ts';
 
-/** One row: which process decides for the service. The session is that of its latest renewal. */
+/**
+ * One row: which process decides for the service. The session is that of its latest renewal. Owner and epoch are a key, so that
+ * a takeover waits for every commit that has passed the fence, and a renewal for none.
+ */
 export const createOwnershipTable = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE ownership (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -14,7 +20,8 @@ export const createOwnershipTable = async (db: Kysely<unknown>): Promise<void> =
     epoch bigint NOT NULL DEFAULT 0,
     until timestamptz NOT NULL DEFAULT '-infinity',
     session int,
-    session_start timestamptz
+    session_start timestamptz,
+    UNIQUE (owner, epoch)
   ) WITH (fillfactor = 50)`.execute(db);
   await sql`INSERT INTO ownership DEFAULT VALUES`.execute(db);
 };
@@ -30,24 +37,40 @@ const MOST = `interval '${String(LEASE_MS * 2)} milliseconds'`;
 const ENDED = `o.session IS NOT NULL AND NOT EXISTS (
   SELECT FROM pg_stat_get_activity(o.session) a WHERE a.backend_start IS NULL OR a.backend_start = o.session_start)`;
 
-// A renewal need not be durable: a server that loses it finds an older lease, and the fence holds. What the new owner commits
-// is durable, and the takeover before it with it.
-const LOOK = `WITH
-    relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS setting),
-    mine AS MATERIALIZED (SELECT pid, backend_start FROM relaxed, pg_stat_get_activity(pg_backend_pid())),
-    held AS (
-      UPDATE ownership o SET owner = $1, epoch = o.epoch + (o.owner IS DISTINCT FROM $1)::int,
+/** A row that stays locked holds up the other services of the statement: less than the time between their renewals. */
+const LOCKED_FOR = '500ms';
+
+const table = (service: ServiceName): string => `"${service}".ownership`;
+
+/** Renews or takes the lease of one service, and reads the row otherwise. */
+const lookAt = (service: ServiceName, index: number) => {
+  const [held, owner] = [`held_${service}`, `$${String(index + 1)}::text`];
+  return {
+    take: `${held} AS (
+      UPDATE ${table(service)} o SET owner = ${owner}, epoch = o.epoch + (o.owner IS DISTINCT FROM ${owner})::int,
              until = clock_timestamp() + ${LEASE}, session = mine.pid, session_start = mine.backend_start
         FROM mine
-       WHERE o.one AND (o.owner IS NULL OR o.owner = $1 OR o.until <= clock_timestamp()
+       WHERE o.one AND (o.owner IS NULL OR o.owner = ${owner} OR o.until <= clock_timestamp()
           OR o.until > clock_timestamp() + ${MOST} OR (${ENDED}))
-      RETURNING o.epoch)
-  SELECT true AS "isMine", epoch, 0 AS "leftMs" FROM held
-  UNION ALL
-  SELECT false, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)
-    FROM ownership WHERE one AND NOT EXISTS (SELECT FROM held)`;
+      RETURNING o.epoch)`,
+    read: `SELECT '${service}' AS service, true AS "isMine", epoch, 0 AS "leftMs" FROM ${held}
+    UNION ALL
+    SELECT '${service}', false, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)
+      FROM ${table(service)} WHERE one AND NOT EXISTS (SELECT FROM ${held})`,
+  };
+};
 
-const RELEASE = `UPDATE ownership SET owner = NULL, until = '-infinity' WHERE one AND owner = $1`;
+// A renewal need not be durable: a server that loses it finds an older lease, and the fence holds. What the new owner commits
+// is durable, and the takeover before it with it.
+const lookText = (services: readonly ServiceName[]): string => {
+  const looks = services.map(lookAt);
+  return `WITH
+    relaxed AS MATERIALIZED (
+      SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '${LOCKED_FOR}', true)),
+    mine AS MATERIALIZED (SELECT pid, backend_start FROM relaxed, pg_stat_get_activity(pg_backend_pid())),
+    ${looks.map(({ take }) => take).join(',\n    ')}
+    ${looks.map(({ read }) => read).join('\n    UNION ALL\n    ')}`;
+};
 
 /** Locks of a process that froze within a transaction would hold up its successor. */
 const END_STUCK = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -55,21 +78,78 @@ const END_STUCK = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     AND application_name = current_setting('application_name') AND state = 'idle in transaction' AND state_change < clock_timestamp() - interval '1 second'`;
 
 const Row = z.object({
+  service: z.string(),
   isMine: z.boolean(),
   epoch: z.coerce.number().int(),
   leftMs: z.coerce.number(),
 });
 
-/** The lease of the service to which the connections belong. `owner` names one life of a process. */
-export const createLeaseStore = (pool: Pool, owner: string): LeaseStore => ({
-  look: async (): Promise<Lease> => {
-    const { rows } = await pool.query({ name: 'hp_lease', text: LOOK, values: [owner] });
-    return Row.parse(rows[0]);
-  },
-  release: async () => {
-    await pool.query(RELEASE, [owner]);
-  },
-});
+/** One connection that lasts: the server sees by its end that the process has ended. */
+export const createLeasePool = (database: Omit<PoolSettings, 'max' | 'isLasting'>, log: Logger): Pool =>
+  createPool({ ...database, max: 1, isLasting: true }, log);
+
+/** The services that look in one turn of the process, with their owners, and what they find. */
+type Round = {
+  readonly owners: Map<ServiceName, string>;
+  readonly found: Promise<ReadonlyMap<string, Lease>>;
+};
+
+/** The leases that one connection keeps. Services that look in the same turn of the process share a statement. */
+export const createLeases = (pool: Pool) => {
+  let gathering: Round | undefined;
+
+  const ask = async (owners: ReadonlyMap<ServiceName, string>): Promise<ReadonlyMap<string, Lease>> => {
+    const services = [...owners.keys()].toSorted();
+    const { rows } = await pool.query({
+      name: `hp_lease_${services.join('_')}`,
+      text: lookText(services),
+      values: services.map((service) => owners.get(service)),
+    });
+    return new Map(
+      rows.map((row) => {
+        const { service, ...lease } = Row.parse(row);
+        return [service, lease];
+      }),
+    );
+  };
+
+  const gather = (): Round => {
+    const owners = new Map<ServiceName, string>();
+    const found = new Promise<void>((resolve) => void setImmediate(resolve)).then(() => {
+      gathering = undefined;
+      return ask(owners);
+    });
+    return { owners, found };
+  };
+
+  const look = async (service: ServiceName, owner: string): Promise<Lease> => {
+    const { owners, found } = (gathering ??= gather());
+    owners.set(service, owner);
+    const leases = await found.catch((error: unknown) => {
+      // A service whose row is locked or missing must not cost the others their leases.
+      if (owners.size > 1 && isSqlState(error)) return ask(new Map([[service, owner]]));
+      throw error;
+    });
+    const lease = leases.get(service);
+    if (lease === undefined) throw new Error(`the table of the owner of ${service} is empty`);
+    return lease;
+  };
+
+  return {
+    /** The lease of a service. `owner` names one life of a process. */
+    of: (service: ServiceName, owner: string): LeaseStore => ({
+      look: () => look(service, owner),
+      release: async () => {
+        await pool.query(
+          `UPDATE ${table(service)} SET owner = NULL, until = '-infinity' WHERE one AND owner = $1`,
+          [owner],
+        );
+      },
+    }),
+  };
+};
+
+export type Leases = ReturnType<typeof createLeases>;
 
 const Owner = z.object({ process: z.string().nullable(), epoch: z.coerce.number().int() });
 
@@ -91,7 +171,7 @@ export const endStuckTransactions = async (pool: Pool): Promise<number> =>
 const DIVISION_BY_ZERO = '22012';
 
 /**
- * Lets a commit pass only while this process owns the service. A takeover waits for the commit: its update of the row and
+ * Lets a commit pass only while this process owns the service. A takeover waits for the commit: its change of the key and
  * this lock exclude each other. `epoch` is undefined in a process that owns nothing.
  */
 export const ownershipFence = (
@@ -100,7 +180,7 @@ export const ownershipFence = (
   epoch: () => number | undefined,
 ): CommitGuard => {
   const text = `SELECT 1 / count(*) FROM (
-    SELECT FROM "${schema}".ownership WHERE one AND owner = $1 AND epoch = $2 FOR SHARE) held`;
+    SELECT FROM "${schema}".ownership WHERE one AND owner = $1 AND epoch = $2 FOR KEY SHARE) held`;
   return {
     statement: () => ({ name: `hp_fence_${schema}`, text, values: [owner, epoch() ?? -1] }),
     passed: () => undefined,

@@ -37,6 +37,8 @@ export const RENEW_MS = 1_000;
 export const STANDBY_LOOK_MS = 500;
 /** The look that follows the end of another lease, by a clock that may run a little faster. */
 const AFTER_END_MS = 20;
+/** The part of an interval by which a look may come before its moment. */
+const EARLY_MAX = 0.05;
 
 export type OwnershipOptions = {
   readonly leases: LeaseStore;
@@ -91,6 +93,12 @@ export const startOwnership = ({ leases, clock, log, changed }: OwnershipOptions
     if (standing.is !== 'owner') become({ is: 'owner', epoch });
   };
 
+  /** Services of a process look at the same moments. A timer may be early. */
+  const nextBeat = (everyMs: number): number => {
+    const left = everyMs - (clock.now() % everyMs);
+    return left < everyMs * EARLY_MAX ? left + everyMs : left;
+  };
+
   const look = async (): Promise<void> => {
     const began = clock.now();
     checkExpiry();
@@ -99,10 +107,10 @@ export const startOwnership = ({ leases, clock, log, changed }: OwnershipOptions
       if (isStopped) return;
       if (!lease.isMine) {
         become({ is: 'standby' });
-        plan(Math.max(AFTER_END_MS, Math.min(STANDBY_LOOK_MS, lease.leftMs + AFTER_END_MS)));
+        plan(Math.max(AFTER_END_MS, Math.min(nextBeat(STANDBY_LOOK_MS), lease.leftMs + AFTER_END_MS)));
       } else if (clock.now() < began + LEASE_MS) {
         hold(lease.epoch, began + LEASE_MS);
-        plan(RENEW_MS);
+        plan(nextBeat(RENEW_MS));
       } else {
         plan(0);
       }

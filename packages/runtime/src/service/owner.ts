@@ -10,7 +10,7 @@ import type { Logger } from '../observability/log.ts';
 import { createHandOn, type HandOn } from '../ownership/hand-on.ts';
 import { handOnBus } from '../ownership/hand-on-bus.ts';
 import { type Standing, startOwnership } from '../ownership/lease.ts';
-import { createLeaseStore, endStuckTransactions, ownershipFence } from '../ownership/lease-store.ts';
+import { endStuckTransactions, type Leases, ownershipFence } from '../ownership/lease-store.ts';
 import { takeBack } from '../ownership/take-back.ts';
 import type { CommitGuard } from '../store/commit-guard.ts';
 import { instanceName } from './instance.ts';
@@ -63,8 +63,7 @@ export const everyReplica = (): Owner => {
 
 export type OneOwnerOptions = {
   readonly service: ServiceName;
-  /** One connection that lasts: the server sees by its end that the process has ended. */
-  readonly leases: Pool;
+  readonly leases: Leases;
   readonly connection: NatsConnection;
   readonly seals: Seals;
   readonly consumers: () => readonly ConsumerDeclaration[];
@@ -146,7 +145,7 @@ export const oneOwner = (options: OneOwnerOptions): Owner => {
       await given.answer('all');
       standingBy = handOn?.standBy();
       ownership = startOwnership({
-        leases: createLeaseStore(leases, name),
+        leases: leases.of(service, name),
         clock: systemClock,
         log,
         changed,

@@ -1,7 +1,7 @@
 import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { Pool } from 'pg';
 import { createHost, type Host } from '../host/host.ts';
 import type { Logger } from '../observability/log.ts';
+import { createLeasePool, createLeases } from '../ownership/lease-store.ts';
 import { mergeExpositions } from '../observability/merge-expositions.ts';
 import { createPool } from '../store/pool.ts';
 import { databaseSettings, type ServiceEnv } from './config.ts';
@@ -28,17 +28,14 @@ const createHostOf = (env: ServiceEnv, overlapMax = 1): Host =>
     overlapMax,
   });
 
-const corePool = (env: ServiceEnv, log: Logger): Pool =>
-  createPool(
-    {
-      ...databaseSettings(env),
-      // Every statement names its schema.
-      schema: 'pg_catalog',
-      name: 'holdpoint-core',
-      max: CORE_CONNECTIONS_MAX,
-    },
-    log,
-  );
+/** The connections of a core. Every statement on them names its schema. */
+const corePools = (env: ServiceEnv, log: Logger) => {
+  const database = { ...databaseSettings(env), schema: 'pg_catalog', name: 'holdpoint-core' };
+  return {
+    transactions: createPool({ ...database, max: CORE_CONNECTIONS_MAX }, log),
+    leasePool: createLeasePool(database, log),
+  };
+};
 
 const named = ({ service, checks }: RunningPart, several: boolean): readonly Check[] =>
   checks.map(({ name, ready }) => ({ name: several ? `${service} ${name}` : name, ready }));
@@ -54,7 +51,13 @@ export const startServices = async (
   const [main] = definitions;
   if (main === undefined) throw new Error('a process needs a service');
   const { env, log } = main;
-  const sharing = core && { host: createHostOf(core, CORE_OVERLAP_MAX), transactions: corePool(core, log) };
+  const pools = core && corePools(core, log);
+  const sharing = core &&
+    pools && {
+      host: createHostOf(core, CORE_OVERLAP_MAX),
+      transactions: pools.transactions,
+      leases: createLeases(pools.leasePool),
+    };
   const hosts: Host[] = sharing === undefined ? [] : [sharing.host];
   const parts: readonly RunningPart[] = await Promise.all(
     definitions.map((definition) => {
@@ -85,7 +88,7 @@ export const startServices = async (
     await idle();
     await Promise.all(parts.map((part) => part.close()));
     await http.stop();
-    await sharing?.transactions.end();
+    await Promise.all([pools?.transactions.end(), pools?.leasePool.end()]);
     for (const definition of definitions) definition.log.info({}, 'service stopped');
   };
   let stopping: Promise<void> | undefined;

@@ -2,6 +2,7 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
+import { createLeasePool, createLeases, type Leases } from '../ownership/lease-store.ts';
 import { createAnnouncer } from '../bus/announcer.ts';
 import { type Endpoints, type OwnEndpoints, queriesOf, serveApi } from '../bus/api.ts';
 import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
@@ -133,6 +134,8 @@ export type Shared = {
   readonly host: Host;
   /** The connections on which services share their transactions. Left out: the service has transactions of its own. */
   readonly transactions?: Pool | undefined;
+  /** The leases of these services. Left out: the service keeps its own. */
+  readonly leases?: Leases | undefined;
   /** One service of a process shows the metrics of the process. */
   readonly showsProcess: boolean;
 };
@@ -172,8 +175,8 @@ const sealedAlone =
 
 type Links = {
   readonly pool: Pool;
-  /** One connection, which ends with the process. */
-  readonly leases: Pool;
+  /** Connects when the service keeps a lease of its own. */
+  readonly leasePool: Pool;
   readonly connection: NatsConnection;
   readonly topology: NatsConnection | undefined;
 };
@@ -190,13 +193,13 @@ const connect = async (
   const bus = { url: env.HOLDPOINT_NATS_URL, seed, user: service };
   const database = { ...databaseSettings(env), schema: service, name: `holdpoint-${service}` };
   const pool = createPool({ ...database, max: env.HOLDPOINT_DATABASE_CONNECTIONS_MAX - 1 }, log);
-  const leases = createPool({ ...database, max: 1, isLasting: true }, log);
+  const leasePool = createLeasePool(database, log);
   const connection = await connectBus(bus, log);
   const topology =
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  return { pool, leases, connection, topology };
+  return { pool, leasePool, connection, topology };
 };
 
 /** Returns a function that starts the keeper of the topology. */
@@ -252,8 +255,8 @@ export const defineService = <
 ): ServiceDefinition => {
   const { service } = identity;
 
-  const start = async ({ host, transactions, showsProcess }: Shared): Promise<RunningPart> => {
-    const { pool, leases, connection, topology } = await connect(identity, env, log);
+  const start = async ({ host, transactions, leases, showsProcess }: Shared): Promise<RunningPart> => {
+    const { pool, leasePool, connection, topology } = await connect(identity, env, log);
     const metrics = createMetrics(service, log, showsProcess);
     const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
     const startKeeper = topology && keepPositions(topology, identity.topology, pool, metrics, log);
@@ -271,7 +274,7 @@ export const defineService = <
         ? everyReplica()
         : oneOwner({
             service,
-            leases,
+            leases: leases ?? createLeases(leasePool),
             transactions: transactions ?? pool,
             connection,
             seals,
@@ -446,7 +449,7 @@ export const defineService = <
           .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));
         await connection.drain();
         await topology?.drain();
-        await Promise.all([pool.end(), leases.end()]);
+        await Promise.all([pool.end(), leasePool.end()]);
       },
     };
   };
