@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compiled } from '../values/compiled.ts';
 import { Digest } from '../effect/canonical-effect.ts';
 import { Risk } from '../effect/describe.ts';
 import { Grant } from '../effect/grant.ts';
@@ -22,38 +23,40 @@ export const ApprovalRequested = z.object({
   description: z.string().max(2_000).optional(),
   risk: Risk.optional(),
 });
-export const ApprovalResolved = z.object({
-  type: z.literal('resolved'),
-  id: ApprovalId,
-  task: TaskId,
-  node: NodeId,
-  revision: z.int().min(1),
-  outcome: ApprovalOutcome,
-  by: z.string(),
-  comment: z.string().optional(),
-  /** With `approved`: compact JWS that permits exactly this effect until `validUntil`. */
-  grant: Grant.optional(),
-  validUntil: Time.optional(),
-  /**
-   * With `answered`: the answer to the question about an in-doubt effect or a stuck job. For in-doubt
-   * effects, a compact JWS states it to the executor.
-   */
-  answer: Answer.optional(),
-  statement: Grant.optional(),
-  /** With `answered` to a request for input: the response. */
-  response: Json.optional(),
-  /** Every counted vote, when the policy needs several. */
-  votes: z.array(Vote).optional(),
-  surface: Surface.optional(),
-  /** The agent that decided on behalf of `by`. */
-  agent: AgentName.optional(),
-  /** The standing rule that decided. */
-  rule: RuleId.optional(),
-  /** The standing rule that was created with the decision. */
-  remembered: RuleId.optional(),
-  digest: Digest.optional(),
-  at: Time,
-});
+export const ApprovalResolved = compiled(
+  z.object({
+    type: z.literal('resolved'),
+    id: ApprovalId,
+    task: TaskId,
+    node: NodeId,
+    revision: z.int().min(1),
+    outcome: ApprovalOutcome,
+    by: z.string(),
+    comment: z.string().optional(),
+    /** With `approved`: compact JWS that permits exactly this effect until `validUntil`. */
+    grant: Grant.optional(),
+    validUntil: Time.optional(),
+    /**
+     * With `answered`: the answer to the question about an in-doubt effect or a stuck job. For in-doubt
+     * effects, a compact JWS states it to the executor.
+     */
+    answer: Answer.optional(),
+    statement: Grant.optional(),
+    /** With `answered` to a request for input: the response. */
+    response: Json.optional(),
+    /** Every counted vote, when the policy needs several. */
+    votes: z.array(Vote).optional(),
+    surface: Surface.optional(),
+    /** The agent that decided on behalf of `by`. */
+    agent: AgentName.optional(),
+    /** The standing rule that decided. */
+    rule: RuleId.optional(),
+    /** The standing rule that was created with the decision. */
+    remembered: RuleId.optional(),
+    digest: Digest.optional(),
+    at: Time,
+  }),
+);
 export type ApprovalResolved = z.infer<typeof ApprovalResolved>;
 
 const about = { id: ApprovalId } as const;

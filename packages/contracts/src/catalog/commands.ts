@@ -18,6 +18,7 @@ import {
   SubmitTask,
   WatchTask,
 } from '../task/commands.ts';
+import { compiled } from '../values/compiled.ts';
 import { CallBack, CallbackTaken } from '../webhook/callback.ts';
 import { RegistryCommand, NotifyTask } from '../task/registry.ts';
 
@@ -40,8 +41,8 @@ export const commands = {
     registry: RegistryCommand,
     callback_taken: CallbackTaken,
   },
-  approvals: { request: RequestApproval, cancel: CancelApproval, call_back: CallBack },
-  executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
+  approvals: { request: compiled(RequestApproval), cancel: CancelApproval, call_back: CallBack },
+  executor: { run: compiled(RunEffect), cancel: CancelEffect, resolve: ResolveEffect },
   recovery: {
     assess: AssessFailure,
     record_attempt: RecordAttempt,

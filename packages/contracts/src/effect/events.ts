@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compiled } from '../values/compiled.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { Json, JsonObject } from '../values/json.ts';
@@ -41,12 +42,14 @@ export const EffectClaimed = z.object({
   remote: RemoteHolder,
 });
 export type EffectClaimed = z.infer<typeof EffectClaimed>;
-export const EffectApplied = z.object({
-  type: z.literal('applied'),
-  ...about,
-  epoch: z.int(),
-  outputs: JsonObject,
-});
+export const EffectApplied = compiled(
+  z.object({
+    type: z.literal('applied'),
+    ...about,
+    epoch: z.int(),
+    outputs: JsonObject,
+  }),
+);
 /** The effect certainly did not happen. */
 export const EffectFailedClean = z.object({
   type: z.literal('failed_clean'),

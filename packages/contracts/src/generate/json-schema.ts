@@ -118,6 +118,17 @@ export const schemaFile = ({ kind, name }: Message): string => `${kind}/${name}.
 
 const named = z.registry<{ id: string }>().add(Json, { id: 'Json' });
 
+const ANY_JSON = {
+  anyOf: [
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'null' },
+    { type: 'array', items: { $ref: '#/$defs/Json' } },
+    { type: 'object', additionalProperties: { $ref: '#/$defs/Json' } },
+  ],
+} as const;
+
 /**
  * JSON Schema for clients in other languages. It describes accepted messages: unknown fields are valid,
  * and fields with a default are optional.
@@ -127,7 +138,8 @@ export const jsonSchemaOf = (message: Message): Readonly<Record<string, unknown>
     target: 'draft-2020-12',
     io: 'input',
     metadata: named,
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === (Json as z.core.$ZodType)) Object.assign(jsonSchema, ANY_JSON);
       // Property names are always strings; the statement only lengthens the schema.
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },

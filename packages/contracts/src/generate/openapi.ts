@@ -90,13 +90,6 @@ const operationIdOf = ({ to }: HttpRoute): string => camel(to.replace(/^http\./,
 
 const tagOf = ({ path }: HttpRoute): string => path.split('/')[1]?.split('.')[0] ?? '';
 
-/** Whether a schema without a name is that of any JSON value: the only one that contains itself. Throws for another one. */
-const isAnyJson = (name: string, { anyOf }: Schema): boolean => {
-  if (!name.startsWith('__')) return false;
-  if (JSON.stringify(anyOf ?? []).includes('"null"')) return true;
-  throw new Error(`a schema that contains itself needs a name: ${JSON.stringify(anyOf)}`);
-};
-
 /** Collects the shared schemas of a document. */
 const createSchemas = () => {
   const components = new Map<string, Schema>();
@@ -131,7 +124,9 @@ const createSchemas = () => {
     const { $schema: _, $defs = {}, ...root } = made as Schema & { readonly $defs?: Record<string, Schema> };
     // A shared schema with defaults differs between requests and answers.
     const nameOf = (name: string, schemaOfName: Schema): string => {
-      if (name === 'Json' || isAnyJson(name, schemaOfName)) return 'Json';
+      if (name.startsWith('__'))
+        throw new Error(`a schema that contains itself needs a name: ${JSON.stringify(schemaOfName)}`);
+      if (name === 'Json') return name;
       return io === 'input' ? `${name}Input` : name;
     };
     const names = new Map(Object.entries($defs).map(([name, each]) => [name, nameOf(name, each)]));

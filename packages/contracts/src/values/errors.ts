@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from './json.ts';
 
 /**
  * All error codes of callers, dead letters and events. Codes are stable, texts are not. The number is the
@@ -183,7 +184,7 @@ export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ER
 export const ErrorBody = z.object({
   code: z.string(),
   message: z.string(),
-  details: z.record(z.string(), z.json()).optional(),
+  details: z.record(z.string(), Json).optional(),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 

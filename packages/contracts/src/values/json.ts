@@ -4,8 +4,49 @@ import { z } from 'zod';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Any JSON value, as a schema. The payload limit of the bus bounds its size. */
-export const Json = z.json() as z.ZodType<Json>;
+const isJson = (value: unknown): boolean => {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true;
+    case 'number':
+      return Number.isFinite(value);
+    case 'object':
+      if (value === null) return true;
+      if (Array.isArray(value)) return value.every(isJson);
+      return z.core.util.isPlainObject(value) && Object.values(value).every(isJson);
+    default:
+      return false;
+  }
+};
+
+/** The value, if it is an object. */
+export const objectIn = (value: Json | undefined): JsonObject | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+
+const PROTO = '__proto__';
+
+const namesProto = (value: Json): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.hasOwn(value, PROTO) || Object.values<Json>(value).some(namesProto));
+
+/** Without the key `__proto__`, so that copies of objects stay safe. */
+const withoutProto = (value: Json): Json => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutProto);
+  const members = Object.entries<Json>(value).filter(([key]) => key !== PROTO);
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutProto(member)]));
+};
+
+/**
+ * Any JSON value, as a schema. The payload limit of the bus bounds its size. It is one check: a schema that contains itself is
+ * slow, and cannot be compiled.
+ */
+export const Json = z
+  .unknown()
+  .refine(isJson, { abort: true })
+  .overwrite((value) => (namesProto(value as Json) ? withoutProto(value as Json) : value)) as z.ZodType<Json>;
 
 /**
  * Maximum depth of a JSON object. Messages add levels of their own, and must stay within the limit of bus

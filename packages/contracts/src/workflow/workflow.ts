@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compiled } from '../values/compiled.ts';
 import { Artifact } from './artifact.ts';
 import { COST_USD_MAX, TOKENS_MAX } from './attempt.ts';
 import { Audience, AudienceMember } from './audience.ts';
@@ -177,12 +178,14 @@ export const WorkflowPolicy = z.object({
 export type WorkflowPolicy = z.infer<typeof WorkflowPolicy>;
 
 /** A resolved workflow, as stored with its task. */
-export const WorkflowDefinition = z.object({
-  id: z.string().min(1).max(200),
-  version: z.string().min(1).max(64),
-  policy: WorkflowPolicy.optional(),
-  /** Recovery settings of the repository. */
-  recovery: RecoveryRules.optional(),
-  nodes: z.array(NodeDefinition).min(1).max(20_000),
-});
+export const WorkflowDefinition = compiled(
+  z.object({
+    id: z.string().min(1).max(200),
+    version: z.string().min(1).max(64),
+    policy: WorkflowPolicy.optional(),
+    /** Recovery settings of the repository. */
+    recovery: RecoveryRules.optional(),
+    nodes: z.array(NodeDefinition).min(1).max(20_000),
+  }),
+);
 export type WorkflowDefinition = z.infer<typeof WorkflowDefinition>;
