@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { JsonObject } from '../values/json.ts';
+import { compiled } from '../values/compiled.ts';
+import { type JsonObject, objectIn } from '../values/json.ts';
 import { FileAppend, FileWrite } from './file-write.ts';
 import { HttpIdempotentRequest, HttpRequest } from './http-request.ts';
 import { NotifyDiscord, NotifySlack, NotifyWebhook } from './notify.ts';
@@ -15,6 +16,7 @@ const ARGUMENTS: Readonly<Record<string, z.ZodType>> = {
   'cap.notify.discord': NotifyDiscord,
   'cap.notify.slack': NotifySlack,
 };
+for (const schema of new Set(Object.values(ARGUMENTS))) compiled(schema);
 
 const SCRIPTS = /^cap\.env\.shell\.[a-z0-9_.]+\.compensate$/;
 
@@ -31,7 +33,7 @@ const isMissing = (args: unknown, path: readonly PropertyKey[]): boolean => {
   return value === undefined;
 };
 
-const tableIn = (args: JsonObject, name: string): JsonObject => JsonObject.safeParse(args[name]).data ?? {};
+const tableIn = (args: JsonObject, name: string): JsonObject => objectIn(args[name]) ?? {};
 
 const noUndoScript = (args: JsonObject): readonly ArgumentProblem[] => {
   const script = tableIn(tableIn(args, 'args'), 'with')['compensate'];

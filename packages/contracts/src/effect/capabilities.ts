@@ -1,4 +1,4 @@
-import { JsonObject } from '../values/json.ts';
+import { type JsonObject, objectIn } from '../values/json.ts';
 import type { EffectClass, SideEffectKind } from '../workflow/workflow.ts';
 
 /** Declared properties of a capability. */
@@ -90,7 +90,7 @@ export const compensationOf = (uses: string): string => `${uses}.compensate`;
 
 /** The arguments of the effect, or of the effect that a compensation undoes: those that people know. */
 export const knownArgs = (uses: string, args: JsonObject): JsonObject =>
-  uses.endsWith('.compensate') ? (JsonObject.safeParse(args['args']).data ?? args) : args;
+  uses.endsWith('.compensate') ? (objectIn(args['args']) ?? args) : args;
 
 const CUSTOM = /^cap\.custom\.[a-z0-9_]+(\.preview|\.compensate)?$/;
 
@@ -118,7 +118,7 @@ export const effectClassOf = (
 
 /** Whether the arguments of a stage name a probe script. */
 export const namesProbe = ({ with: args }: JsonObject): boolean => {
-  const named = JsonObject.safeParse(args).data?.['probe'];
+  const named = objectIn(args)?.['probe'];
   return typeof named === 'string' && named.trim() !== '';
 };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '../values/json.ts';
+import { type JsonObject, objectIn } from '../values/json.ts';
 import type { SideEffectKind } from '../workflow/side-effect.ts';
 import type { CanonicalEffect } from './canonical-effect.ts';
 import { CAPABILITIES, CONTROLS, effectClassOf, isCustom, namesProbe } from './capabilities.ts';
@@ -64,7 +64,7 @@ const textIn = (args: JsonObject, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-const partOf = (args: JsonObject, name: string): JsonObject => JsonObject.safeParse(args[name]).data ?? {};
+const partOf = (args: JsonObject, name: string): JsonObject => objectIn(args[name]) ?? {};
 
 const originIn = (args: JsonObject): string | undefined => {
   const url = HttpUrl.safeParse(args['url']).data;
@@ -142,16 +142,18 @@ export const placeOf = (effect: DescribedEffect): Omit<Description, 'risk'> => {
  * Kind, target and risk of an effect, from its capability and its arguments. What the requester states can raise the
  * kind and name a target that no argument names, and nothing else.
  */
-export const describeEffect = (effect: DescribedEffect): Description => {
+export const describeEffect = (effect: DescribedEffect): Description => ({
+  ...placeOf(effect),
+  risk: describedRisk(effect),
+});
+
+/** The risk of an effect, as `describeEffect` gives it. */
+export const describedRisk = (effect: DescribedEffect): Risk => {
   const { uses, args, effectClass } = effect;
-  const place = placeOf(effect);
-  const { kind } = place;
+  const kind = kindOf(effect);
   const known = kind === 'work' ? undefined : effectClassOf(uses, kind, { probe: namesProbe(args) });
   // A start keeps its class: nothing runs under its grant.
-  return {
-    ...place,
-    risk: riskOf({ kind, effectClass: startsWork(effect) ? effectClass : (known ?? effectClass) }),
-  };
+  return riskOf({ kind, effectClass: startsWork(effect) ? effectClass : (known ?? effectClass) });
 };
 
 /** What an effect states wrongly about itself; undefined when its arguments agree. */

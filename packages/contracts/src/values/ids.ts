@@ -91,9 +91,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const shortHash = (parts: readonly string[], length: number): string => {
   // Length-prefixed, so that ('ab','c') and ('a','bc') differ.
   const text = parts.map((part) => `${String(part.length)}:${part}`).join('');
-  const bytes = hash('sha256', text, 'buffer');
+  const bytes = hash('sha256', text, 'binary');
   let id = '';
-  for (let i = 0; i < length; i += 1) id += ALPHABET.charAt((bytes[i] ?? 0) & 31);
+  for (let i = 0; i < length; i += 1) id += ALPHABET.charAt(bytes.charCodeAt(i) & 31);
   return id;
 };
 

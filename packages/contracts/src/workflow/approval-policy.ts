@@ -60,11 +60,13 @@ const BEYOND_DOUBT = 2;
  * A policy with its defaults. Audience rules and reminders apply to all questions, the rest only to
  * effects. Four eyes on an unverified requester need two approvers, because either of them may have asked.
  */
-export const policyOf = ({
-  policy = {},
-  requestedBy = '',
-  ...asking
-}: Asking & { readonly policy?: ApprovalPolicy | undefined; readonly requestedBy?: string | undefined }) => {
+export const policyOf = (
+  asking: Asking & {
+    readonly policy?: ApprovalPolicy | undefined;
+    readonly requestedBy?: string | undefined;
+  },
+) => {
+  const { policy = {}, requestedBy = '' } = asking;
   const { fourEyes = false, remindMs = REMIND_MS, handOn = [] } = policy;
   const {
     decisions = Verb.options,

@@ -6,7 +6,7 @@ import {
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import { Risk, riskOf } from '@holdpoint/contracts/effect/describe';
 import type { ErrorCode } from '@holdpoint/contracts/values/errors';
-import { JsonObject } from '@holdpoint/contracts/values/json';
+import { objectIn } from '@holdpoint/contracts/values/json';
 import { argumentProblems } from './arguments.ts';
 
 /** The words of the registry about a request. */
@@ -25,7 +25,7 @@ const refuse = (code: ErrorCode, text: string): Admission => ({ refusal: `${code
 /** The effect as registered, for its own label or for that of its compensation. */
 const expected = (definition: RegisteredCapability, { uses, args }: CanonicalEffect) => {
   const undoes = uses.endsWith('.compensate');
-  const own = undoes ? (JsonObject.safeParse(args['args']).data ?? {}) : args;
+  const own = undoes ? (objectIn(args['args']) ?? {}) : args;
   const { preview: _, ...withoutPreview } = own;
   const stated = definition.preview === true ? withoutPreview : own;
   return {

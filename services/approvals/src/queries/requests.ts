@@ -1,6 +1,6 @@
 import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import { ListApprovals } from '@holdpoint/contracts/approval/queries';
-import { describeEffect } from '@holdpoint/contracts/effect/describe';
+import { describedRisk } from '@holdpoint/contracts/effect/describe';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
@@ -15,7 +15,7 @@ import { decodeCursor, encodeCursor, type Order, firstCursor } from './inbox-cur
 const riskIn = (request: Pending['request']): ApprovalView['risk'] =>
   request.risk ??
   (['effect', 'in_doubt'].includes(questionOf(request))
-    ? describeEffect(request.effect).risk
+    ? describedRisk(request.effect)
     : riskOf(request.effect));
 
 type Progress = Omit<ApprovalView, Exclude<keyof Pending['request'], 'risk'>> &

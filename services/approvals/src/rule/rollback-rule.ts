@@ -2,7 +2,7 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import { RuleId } from '@holdpoint/contracts/values/ids';
-import { JsonObject } from '@holdpoint/contracts/values/json';
+import { type JsonObject, objectIn } from '@holdpoint/contracts/values/json';
 import type { RuleSpec, RuleSubject } from '@holdpoint/contracts/approval/standing-rule';
 
 /** The built-in rule. Rule ids are hashes without `l` and `o`, so this id cannot collide with one. */
@@ -26,23 +26,21 @@ export const ROLLBACK_SPEC: RuleSpec = {
 };
 
 /** Part of a step's arguments: its inputs (`with`) or its place of work (`context`). */
-const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject =>
-  JsonObject.safeParse(args[name]).data ?? {};
+const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject => objectIn(args[name]) ?? {};
 
 /**
  * Whether the built-in rule approves the request: a rollback that the orchestrator ordered for a verdict, in the
  * isolated worktree that the failed task made, for which one approver is enough. Such a rollback affects no
  * other work and keeps the previous state. In a shared checkout, and on request of anybody else, a person decides.
  */
-export const decidesRollback = ({
-  effect,
-  rollbackOf,
-  ...request
-}: Omit<RuleSubject, 'requestedBy'> & Pick<RequestApproval, 'rollbackOf'>): boolean => {
-  const { rules, quorum, fourEyes, decisions } = policyOf(request);
-  if (!rules || quorum > 1 || fourEyes || !decisions.includes('approve')) return false;
+export const decidesRollback = (
+  request: Omit<RuleSubject, 'requestedBy'> & Pick<RequestApproval, 'rollbackOf'>,
+): boolean => {
+  const { effect, rollbackOf } = request;
   const { kind, uses, args, target } = effect;
   if (kind !== 'destructive_edit' || uses !== USES) return false;
+  const { rules, quorum, fourEyes, decisions } = policyOf(request);
+  if (!rules || quorum > 1 || fourEyes || !decisions.includes('approve')) return false;
   const { isolated, worktree } = partOf(args, 'with');
   const { worktree: worksIn = worktree } = partOf(args, 'context');
   if (isolated !== true || typeof worktree !== 'string' || !WORKTREE.test(worktree)) return false;
