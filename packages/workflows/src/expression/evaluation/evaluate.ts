@@ -29,12 +29,15 @@ const negative = (minus: boolean, value: Value): number => {
   return minus ? 0 - value : value;
 };
 
+/** The scope and the meter of one evaluation. */
+type Within = { readonly scope: JsonObject; readonly meter: Meter };
+
 /** Evaluates an expression. The bounded tree limits the depth, the meter limits the work. */
-export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter): Value => {
-  const get = (part: Expression): Value => evaluate(part, scope, meter);
-  // In lists and objects, undefined becomes null, because JSON has no undefined.
-  const jsonOf = (part: Expression): Json => get(part) ?? null;
-  const optional = (part: Expression | undefined): Value => part && get(part);
+export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter): Value =>
+  get(expression, { scope, meter });
+
+const get = (expression: Expression, within: Within): Value => {
+  const { scope, meter } = within;
   meter.work(1);
   switch (expression.kind) {
     case 'value':
@@ -42,44 +45,67 @@ export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter
     case 'name':
       return lookup(scope, expression.name);
     case 'list':
-      return expression.items.map(jsonOf);
+      return expression.items.map((item) => jsonOf(item, within));
     case 'record':
       // Defines own properties even for names such as `__proto__`; an assignment would not.
-      return Object.fromEntries(expression.entries.map(([key, value]) => [keyOf(get(key)), jsonOf(value)]));
+      return Object.fromEntries(
+        expression.entries.map(([key, value]) => [keyOf(get(key, within)), jsonOf(value, within)]),
+      );
     case 'member':
-      return member(get(expression.of), get(expression.key), meter);
+      return member(get(expression.of, within), get(expression.key, within), meter);
     case 'slice': {
       const { of, start, stop, step } = expression;
-      return sliceOf(get(of), [optional(start), optional(stop), optional(step)], meter);
+      return sliceOf(
+        get(of, within),
+        [optional(start, within), optional(stop, within), optional(step, within)],
+        meter,
+      );
     }
     case 'not':
-      return !isTrue(get(expression.of), meter);
+      return !isTrue(get(expression.of, within), meter);
     case 'sign':
-      return negative(expression.minus, get(expression.of));
+      return negative(expression.minus, get(expression.of, within));
     case 'and': {
-      const left = get(expression.left);
-      return isTrue(left, meter) ? get(expression.right) : left;
+      const left = get(expression.left, within);
+      return isTrue(left, meter) ? get(expression.right, within) : left;
     }
     case 'or': {
-      const left = get(expression.left);
-      return isTrue(left, meter) ? left : get(expression.right);
+      const left = get(expression.left, within);
+      return isTrue(left, meter) ? left : get(expression.right, within);
     }
     case 'binary':
-      return applyOperator(expression.operator, get(expression.left), get(expression.right), meter);
+      return applyOperator(
+        expression.operator,
+        get(expression.left, within),
+        get(expression.right, within),
+        meter,
+      );
     case 'choice':
-      return isTrue(get(expression.condition), meter) ? get(expression.yes) : optional(expression.no);
+      return isTrue(get(expression.condition, within), meter)
+        ? get(expression.yes, within)
+        : optional(expression.no, within);
     case 'test':
       return (
-        (TESTS.get(expression.name)?.(get(expression.of)) ?? fail('no such test')) !== expression.negated
+        (TESTS.get(expression.name)?.(get(expression.of, within)) ?? fail('no such test')) !==
+        expression.negated
       );
     case 'filter':
     case 'method': {
       const { kind, name, of, args } = expression;
       const called = (kind === 'filter' ? FILTERS : METHODS).get(name) ?? fail(`no such ${kind}`);
-      return called.run(get(of), args.map(optional), meter);
+      return called.run(
+        get(of, within),
+        args.map((arg) => optional(arg, within)),
+        meter,
+      );
     }
   }
 };
+
+const optional = (part: Expression | undefined, within: Within): Value => part && get(part, within);
+
+/** In lists and objects, undefined becomes null, because JSON has no undefined. */
+const jsonOf = (part: Expression, within: Within): Json => get(part, within) ?? null;
 
 const keyOf = (key: Value): string =>
   typeof key === 'string' ? key : fail(`object keys are texts, not ${kindOf(key)}`);

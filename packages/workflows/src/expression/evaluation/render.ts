@@ -96,12 +96,11 @@ const render = (statement: Statement, scope: Scope, rendering: Rendering): strin
   switch (statement.kind) {
     case 'text':
       return statement.text;
-    case 'output': {
-      const value = valueOf(statement.of, scope, rendering);
-      return withExpression(statement.of.text, () =>
-        value === undefined || value === null ? '' : textOf(value, meter),
-      );
-    }
+    case 'output':
+      return withExpression(statement.of.text, () => {
+        const value = evaluate(statement.of.tree, scope, meter);
+        return value === undefined || value === null ? '' : textOf(value, meter);
+      });
     case 'set':
       keep(scope, statement.name, statement.value, rendering);
       return '';

@@ -91,8 +91,13 @@ const truncate: Callable = {
     const most = numberOf(length);
     if (!Number.isInteger(most) || most < mark.length)
       return fail('truncate needs a whole number of letters, at least as many as its end mark');
+    const whole = stringOf(value);
+    if (whole.length <= most) {
+      meter.work(whole.length);
+      return whole;
+    }
     // A letter has at most two code units, so the rest of the text is irrelevant.
-    const letters = lettersOf(stringOf(value).slice(0, 2 * (most + 1)), meter);
+    const letters = lettersOf(whole.slice(0, 2 * (most + 1)), meter);
     if (letters.length <= most) return letters.join('');
     const cut = letters.slice(0, most - mark.length).join('');
     const words = cut.lastIndexOf(' ');

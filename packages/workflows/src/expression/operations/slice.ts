@@ -1,5 +1,4 @@
 import type { Json } from '@holdpoint/contracts/values/json';
-import { stringOf } from './callable.ts';
 import { fail } from './expression-error.ts';
 import type { Meter } from './meter.ts';
 import { isList, kindOf, lettersOf, type Value } from './values.ts';
@@ -15,8 +14,12 @@ const wholeNumber = (bound: Value, otherwise: number): number => {
 const within = (index: number, length: number, [lowest, highest]: readonly [number, number]): number =>
   Math.min(highest, Math.max(lowest, index < 0 ? index + length : index));
 
-/** The indexes from `start` to `stop` (exclusive) in steps. */
-const places = (length: number, [start, stop, step]: readonly Value[]): number[] => {
+/** The members from `start` to `stop` (exclusive) in steps. */
+const taken = <Member>(
+  members: readonly Member[],
+  [start, stop, step]: readonly Value[],
+): readonly Member[] => {
+  const { length } = members;
   const by = wholeNumber(step, 1);
   if (by === 0) return fail('the step of a slice cannot be 0');
   const bounds = by > 0 ? ([0, length] as const) : ([-1, length - 1] as const);
@@ -32,16 +35,18 @@ const places = (length: number, [start, stop, step]: readonly Value[]): number[]
         ? length
         : -1
       : within(wholeNumber(stop, 0), length, bounds);
-  return Array.from({ length: Math.max(0, Math.ceil((last - first) / by)) }, (_, at) => first + at * by);
+  if (by === 1) return members.slice(first, last);
+  const count = Math.max(0, Math.ceil((last - first) / by));
+  return Array.from({ length: count }, (_, at) => members[first + at * by] as Member);
 };
 
 export const sliceOf = (value: Value, bounds: readonly Value[], meter: Meter): Json => {
-  if (typeof value !== 'string' && !isList(value)) return fail(`${kindOf(value)} cannot be sliced`);
-  const members: readonly Json[] = typeof value === 'string' ? lettersOf(value, meter) : value;
-  meter.work(members.length);
-  const taken = places(members.length, bounds).map((at) => members[at] ?? null);
-  meter.size(taken.length);
-  return typeof value === 'string'
-    ? taken.reduce<string>((text, letter) => text + stringOf(letter), '')
-    : taken;
+  const sliced = <Member>(members: readonly Member[]): readonly Member[] => {
+    meter.work(members.length);
+    const part = taken(members, bounds);
+    meter.size(part.length);
+    return part;
+  };
+  if (typeof value === 'string') return sliced(lettersOf(value, meter)).join('');
+  return isList(value) ? sliced(value) : fail(`${kindOf(value)} cannot be sliced`);
 };
