@@ -33,6 +33,8 @@ type Definition = Pick<WorkflowDefinition, 'nodes'>;
 type Link = Omit<Edge, 'loop'>;
 
 const NONE: readonly Edge[] = [];
+/** No link that leads on in the order of the definition closes a loop. */
+const NO_LOOPS: ReadonlySet<Link> = new Set();
 
 const append = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
   const list = lists.get(key);
@@ -69,7 +71,8 @@ const build = (definition: Definition): Graph => {
   const nodes = nodesById(definition);
   const position = new Map([...nodes.keys()].map((id, index) => [id, index]));
   const links = linksOf(nodes);
-  const loops = loopsAmong([...nodes.values()], links);
+  const leadOn = links.every(({ from, to }) => (position.get(from) ?? 0) < (position.get(to) ?? 0));
+  const loops = leadOn ? NO_LOOPS : loopsAmong([...nodes.values()], links);
   const incoming = new Map<NodeId, Edge[]>();
   const outgoing = new Map<NodeId, Edge[]>();
   for (const link of links) {

@@ -16,12 +16,11 @@ import { type Problem, problemText } from '@holdpoint/workflows/problems/problem
 import { deferTask } from './outgoing/circuits.ts';
 import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
 import { sendArtifactReport } from './graph/ending.ts';
-import type { TaskChange } from './evolve/evolve.ts';
 import type { ForkTask, Submission } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
 import { advance } from './graph/advance.ts';
 import { isApprovalGate } from './model/control-nodes.ts';
-import type { TaskState } from './model/state.ts';
+import type { TaskChange, TaskState } from './model/state.ts';
 import type { TaskTiming } from './model/timing.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
 import { rollback } from '../workflows/rollback.ts';

@@ -31,7 +31,9 @@ export const findWorkflow = (
   workflows: readonly BuiltInWorkflow[],
   reference: string,
 ): BuiltInWorkflow | undefined => {
-  const candidates = workflows.filter(({ id, version }) => [id, `${id}@${version}`].includes(reference));
+  const candidates = workflows.filter(
+    ({ id, version }) => reference === id || reference === `${id}@${version}`,
+  );
   return candidates.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))[0];
 };
 

@@ -1,21 +1,20 @@
-import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
 import { withResult } from '../evidence/latest-results.ts';
 import { hasWorktree } from '../model/context.ts';
 import { type NodeChange, changeNode } from './node-changes.ts';
 import { NO_ATTEMPT, contextLeftBy, endedNode, withdrawalOf } from './node-ends.ts';
-import { type Task, nodeDefinition, nodeState } from '../model/state.ts';
+import { type Task, type TaskChange, nodeDefinition, nodeState } from '../model/state.ts';
 import { rememberCommand } from './task-changes.ts';
 
 /** A failed attempt is the result of its node; one in doubt or cancelled is none. */
 const withFailure = (
   task: Task,
-  { node, attempt, outcome, error }: Extract<TaskEvent, { type: 'node_failed' | 'node_ended' }>,
+  { node, attempt, outcome, error }: Extract<TaskChange, { type: 'node_failed' | 'node_ended' }>,
   text: string = error.message,
 ): Task =>
   outcome === 'failed' ? withResult(task, nodeDefinition(task, node), { attempt, outcome, text }) : task;
 
-export const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded' }>): Task => {
+export const succeeded = (task: Task, event: Extract<TaskChange, { type: 'node_succeeded' }>): Task => {
   const { node, outputs, context, payloads, detail, exitCode, step } = event;
   const before = nodeState(task, node);
   // The effect had been applied before the request was repeated, so the request needs no answer.
@@ -55,7 +54,7 @@ const sumUsage = (spent: Usage = {}, used: Usage): Usage =>
 
 export const stepEnded = (
   task: Task,
-  { node, step, result }: Extract<TaskEvent, { type: 'step_ended' }>,
+  { node, step, result }: Extract<TaskChange, { type: 'step_ended' }>,
 ): Task => {
   const before = nodeState(task, node);
   const { orders = {}, done = {}, status } = before;
@@ -81,7 +80,7 @@ export const stepEnded = (
   return addUsage(changeNode(task, node, change), result.report);
 };
 
-export const attemptFailed = (task: Task, event: Extract<TaskEvent, { type: 'node_failed' }>): Task => {
+export const attemptFailed = (task: Task, event: Extract<TaskChange, { type: 'node_failed' }>): Task => {
   const before = nodeState(task, event.node);
   const failed = changeNode(task, event.node, {
     ...NO_ATTEMPT,
@@ -105,7 +104,7 @@ export const attemptFailed = (task: Task, event: Extract<TaskEvent, { type: 'nod
   return event.step === undefined ? reached : addUsage(reached, event.result?.report);
 };
 
-export const ended = (task: Task, event: Extract<TaskEvent, { type: 'node_ended' }>): Task => {
+export const ended = (task: Task, event: Extract<TaskChange, { type: 'node_ended' }>): Task => {
   const { node, outcome, error, exitCode, hint, outputs, context, report, step } = event;
   const left = context === undefined && outcome !== 'unreached' ? contextLeftBy(task, node) : { context };
   const change = {

@@ -22,7 +22,7 @@ import {
 } from './node-ends.ts';
 import { fixedPhase, phaseOf } from './phases.ts';
 import { markUndone, restarted, retried } from './retries.ts';
-import { type Task, type TaskState, nodeState } from '../model/state.ts';
+import { type Task, type TaskChange, type TaskState, nodeState } from '../model/state.ts';
 import { checkpointMark, created, rememberCommand, withCheckpoint, withDecided } from './task-changes.ts';
 
 /** The step that commits the worktree before a session hand-off. */
@@ -33,8 +33,8 @@ export const DEFERRED_MARK = 'deferred';
 /** The hint is for the next attempt, which a verdict that gives up does not have. */
 const withoutHint = ({ hint: _, ...verdict }: Verdict): Verdict => verdict;
 
-/** Applies an event, except for version and phase. */
-const fold = (task: Task, event: TaskEvent): Task => {
+/** Applies a change, except for version and phase. */
+const fold = (task: Task, event: TaskChange): Task => {
   switch (event.type) {
     case 'submitted':
     case 'cancelled_before_submission':
@@ -164,7 +164,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       });
     }
     case 'checkpoint': {
-      const { type: _, id: _task, phase: _phase, ...checkpoint } = event;
+      const { type: _, ...checkpoint } = event;
       const { marks = [] } = nodeState(task, event.node);
       return withCheckpoint(
         changeNode(task, event.node, { marks: [...marks, checkpointMark(checkpoint)] }),
@@ -288,15 +288,9 @@ export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
   if (event.type === 'submitted') return created(event);
   if (event.type === 'cancelled_before_submission') return { phase: 'absent', tombstone: true };
   if (state.phase === 'absent') throw new Error(`event ${event.type} of a task that was never submitted`);
-  return { ...fold(state, event), version: state.version + 1, phase: event.phase };
+  const { id: _, phase, ...change } = event;
+  return { ...fold(state, change), version: state.version + 1, phase };
 };
-
-/** An event without its id and phase. */
-export type TaskChange = TaskEvent extends infer E
-  ? E extends TaskEvent
-    ? Omit<E, 'phase' | 'id'>
-    : never
-  : never;
 
 /**
  * The event of a change with the phase to which it leads, and the state after it. Precedence of phases: end, waits for a
@@ -311,7 +305,7 @@ export const advanceBy = (
     const event: TaskEvent = { ...change, id, phase: 'queued' };
     return { event, after: evolve(state, event) };
   }
-  const folded = fold(state, { ...change, id, phase: state.phase });
+  const folded = fold(state, change);
   const phase = fixedPhase(state, change.type) ?? phaseOf(folded);
   return { event: { ...change, id, phase }, after: { ...folded, version: state.version + 1, phase } };
 };

@@ -1,7 +1,13 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { nodeAt, withNodeAt } from '../model/nodes.ts';
-import { type GateRequest, type NodeState, nodeState, type NodeStatus, type Task } from '../model/state.ts';
+import {
+  type GateRequest,
+  type NodeState,
+  nodeState,
+  type NodeStatus,
+  type Task,
+  type TaskChange,
+} from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
 export const NEW_NODE: NodeState = { status: 'idle', attempt: 1, revision: 0 };
@@ -75,9 +81,9 @@ export const replaceNode = (task: Task, node: NodeId, state: NodeState): Task =>
 };
 
 /** A state is a JSON document, so undefined fields are left out. */
-export const withoutUndefined = (state: object): NodeState => {
+export const withoutUndefined = (state: Readonly<Record<string, unknown>>): NodeState => {
   const kept: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(state)) if (value !== undefined) kept[field] = value;
+  for (const field of Object.keys(state)) if (state[field] !== undefined) kept[field] = state[field];
   return kept as NodeState;
 };
 
@@ -97,7 +103,7 @@ export const withGrant = (
   return gate === undefined ? {} : { gate: { ...gate, grant: { token, validUntil } } };
 };
 
-type Closed = Extract<TaskEvent, { type: 'approval_closed' }>;
+type Closed = Extract<TaskChange, { type: 'approval_closed' }>;
 const COMMENT_MAX = 2_000;
 
 /** The request was closed without a grant. */

@@ -1,11 +1,10 @@
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
-import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { rememberAttempt } from '../model/earlier-attempts.ts';
 import { effectGate } from '../model/effect-gate.ts';
 import { changeNode, nextAttempt, replaceNode, withoutDecision, withoutUndefined } from './node-changes.ts';
 import { withdrawalOf } from './node-ends.ts';
-import { type NodeState, type Task, nodeState, openQuestion } from '../model/state.ts';
+import { type NodeState, type Task, type TaskChange, nodeState, openQuestion } from '../model/state.ts';
 import { rememberCommand } from './task-changes.ts';
 
 /** A rolled-back effect counts as not applied, both for gates and for the next order. */
@@ -19,7 +18,7 @@ export const markUndone = (task: Task, inputs: JsonObject): Task => {
   }, task);
 };
 
-export const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>): Task => {
+export const restarted = (task: Task, event: Extract<TaskChange, { type: 'restarted' }>): Task => {
   const { nodes, route, hint } = event;
   let reached = task;
   for (const id of nodes) {
@@ -45,7 +44,7 @@ export const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restart
   return rememberCommand({ ...open, reportSerial: task.version + 1 }, event.command);
 };
 
-export const retried = (task: Task, event: Extract<TaskEvent, { type: 'node_retrying' }>): Task => {
+export const retried = (task: Task, event: Extract<TaskChange, { type: 'node_retrying' }>): Task => {
   const before = nodeState(task, event.node);
   const { gate: asked, failure } = before;
   const gate = asked && withoutDecision(asked);

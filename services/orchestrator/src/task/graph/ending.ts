@@ -15,7 +15,6 @@ import {
 import { releaseLocks, reportArtifacts } from '../outgoing/registry-requests.ts';
 import { reportUnstuck } from '../outgoing/recovery-requests.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import type { TaskChange } from '../evolve/evolve.ts';
 import { allNodes } from '../model/nodes.ts';
 import {
   countOf,
@@ -25,6 +24,7 @@ import {
   type NodeState,
   nodeState,
   type Task,
+  type TaskChange,
   type Withdrawal,
 } from '../model/state.ts';
 import { sendCallback } from '../outgoing/callback.ts';
@@ -98,6 +98,7 @@ const newlyWithdrawn = (
   withdrawn: Withdrawal | undefined,
   before: Withdrawal | undefined,
 ): readonly string[] => {
+  if (withdrawn === before) return [];
   const known = new Set(withdrawnIn(before).map(([, key]) => key));
   return withdrawnIn(withdrawn).flatMap(([of, key]) => (known.has(key) ? [] : [of]));
 };
@@ -147,7 +148,8 @@ export const endNode = (builder: DecisionBuilder, end: NodeEnd): void => {
   const { graph, consumers, givers } = workflowIndex(task.definition);
   notifyWatchers(builder, node, endOf(nodeState(task, node)));
   if (givers.has(node)) sendArtifactReport(builder);
-  builder.enqueue(graph.outgoing(node).flatMap(({ to, loop }) => (loop ? [] : [to])));
+  for (const { to, loop } of graph.outgoing(node)) if (!loop) builder.enqueue([to]);
+  if (consumers.size === 0) return;
   const definition = nodeDefinition(task, node);
   for (const label of Outcome.options.flatMap((outcome) => labelsMadeBy(definition, outcome)))
     builder.enqueue(consumers.get(label) ?? []);

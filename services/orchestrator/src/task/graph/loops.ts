@@ -10,7 +10,8 @@ import { workflowIndex } from '../model/workflow-index.ts';
 export const backRoutes = (task: Task, node: NodeId, outcome: Outcome): readonly NodeId[] =>
   workflowIndex(task.definition)
     .graph.outgoing(node)
-    .flatMap(({ to, on, loop }) => (loop && on === outcome ? [to] : []));
+    .filter(({ on, loop }) => loop && on === outcome)
+    .map(({ to }) => to);
 
 /** Whether the retry budget allows one more round. */
 export const mayLoop = (task: Task, node: NodeId): boolean =>

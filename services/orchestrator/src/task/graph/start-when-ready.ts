@@ -187,8 +187,8 @@ export const openApproval = (builder: DecisionBuilder, id: NodeId): void => {
   if (refuseArguments(builder, id, effect)) return;
   const revision = state.revision + 1;
   const about = { effect, digest: effectDigest(effect), revision };
-  bytesLeftBeside(effect);
-  const opening = openGate(builder.task(), id, about, titleOf(builder.task(), effect));
+  const opening = openGate(builder.task(), id, about, () => titleOf(builder.task(), effect));
+  if (opening === undefined) bytesLeftBeside(effect);
   const evidence = evidenceOf(builder.task());
   builder.emit({
     type: 'approval_requested',

@@ -8,11 +8,11 @@ import {
   resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
-import { advanceBy, type TaskChange } from '../evolve/evolve.ts';
+import { advanceBy } from '../evolve/evolve.ts';
 import { mayGo, mayReopen } from '../evolve/phases.ts';
 import { allNodes } from './nodes.ts';
 import type { TaskTiming } from './timing.ts';
-import { hasEnded, type Task, type TaskState } from './state.ts';
+import { hasEnded, type Task, type TaskChange, type TaskState } from './state.ts';
 
 /**
  * Collects the events, messages and timers of one decision. Each step sees the state after the previous

@@ -9,10 +9,11 @@ export type Nodes = readonly (readonly NodeState[])[];
 /** Copying a node and copying the lists cost about the same at this size, for graphs of thousands. */
 const CHUNK = 64;
 
-export const createNodes = (states: readonly NodeState[]): Nodes =>
-  Array.from({ length: Math.ceil(states.length / CHUNK) }, (_, chunk) =>
-    states.slice(chunk * CHUNK, (chunk + 1) * CHUNK),
-  );
+export const createNodes = (states: readonly NodeState[]): Nodes => {
+  const chunks: (readonly NodeState[])[] = [];
+  for (let at = 0; at < states.length; at += CHUNK) chunks.push(states.slice(at, at + CHUNK));
+  return chunks;
+};
 
 export const nodeAt = (nodes: Nodes, position: number): NodeState | undefined =>
   nodes[Math.floor(position / CHUNK)]?.[position % CHUNK];

@@ -11,7 +11,7 @@ import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/task/step';
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
-import type { GatePrompt } from '@holdpoint/contracts/task/events';
+import type { GatePrompt, TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { LatestApproval } from '@holdpoint/contracts/task/views';
 import type { OnBehalfOf, TaskEvidence } from '@holdpoint/contracts/workflow/review';
@@ -251,6 +251,13 @@ export type Task = {
   /** The running task that this one belongs to. */
   readonly onBehalfOf?: OnBehalfOf;
 } & TaskEvidence;
+
+/** A change of a task: an event without its id and phase. */
+export type TaskChange = TaskEvent extends infer E
+  ? E extends TaskEvent
+    ? Omit<E, 'phase' | 'id'>
+    : never
+  : never;
 
 /** No task. A tombstone refuses the submission: the task was cancelled before it arrived. */
 export type Absent = { readonly phase: 'absent'; readonly tombstone?: true };

@@ -10,7 +10,7 @@ import { type Graph, graphOf } from '@holdpoint/workflows/graph/graph';
 /** A definition, indexed for the engine: its graph, and the makers and users of artifacts. */
 export type WorkflowIndex = {
   readonly graph: Graph;
-  /** Nodes that may make an artifact, with any outcome. */
+  /** Nodes that may make an artifact, with any outcome. Empty when no node declares one. */
   readonly producers: ReadonlyMap<string, readonly NodeId[]>;
   readonly consumers: ReadonlyMap<string, readonly NodeId[]>;
   /** Nodes that make artifacts for other tasks, or commit them. */
@@ -64,7 +64,10 @@ const buildIndex = (definition: WorkflowDefinition): WorkflowIndex => {
     if (nodes === undefined) index.set(label, [node]);
     else if (nodes.at(-1) !== node) nodes.push(node);
   };
-  for (const { id, needs = [], produces = {} } of definition.nodes) {
+  const hasArtifacts = definition.nodes.some(
+    ({ needs, produces }) => needs !== undefined || produces !== undefined,
+  );
+  for (const { id, needs = [], produces = {} } of hasArtifacts ? definition.nodes : []) {
     add(producers, outputLabel(id), id);
     for (const artifact of needs) add(consumers, artifactLabel(artifact), id);
     for (const artifact of Outcome.options.flatMap((outcome) => produces[outcome] ?? [])) {

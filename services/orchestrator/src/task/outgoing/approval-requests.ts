@@ -60,7 +60,8 @@ export const requestApproval = (task: Task, node: NodeId, resends: number): Outg
     ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
     : startRequest(task, node, effect);
   const { inputs: _, ...filledIn } = asked ?? {};
-  return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, resends);
+  const title = asked?.title ?? titleOf(task, effect);
+  return approvalRequest(task, node, { id, title, ...by, ...filledIn }, resends);
 };
 
 /** A start needs approval because its author wants it, or because the budget is used up. */

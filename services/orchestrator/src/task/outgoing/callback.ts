@@ -42,13 +42,14 @@ const shownOf = (task: Task): HeldTask => {
 export const sendCallback = (
   builder: DecisionBuilder,
   occasion: Occasion,
-  id: CallbackId = callbackIdOf(builder.task().id, builder.task().version),
+  known?: CallbackId,
   resends = 0,
 ): void => {
   const task = builder.task();
   if (task.inputs['callback'] === undefined || task.definition.id !== HELD_WORKFLOW) return;
   const { data } = HeldInputs.safeParse(task.inputs);
   if (data?.callback === undefined) return;
+  const id = known ?? callbackIdOf(task.id, task.version);
   const { capability, key, callback } = data;
   const ledger = occasion === 'in_doubt' ? { state: 'in_doubt' as const } : undefined;
   const order: CallBack = {

@@ -64,13 +64,14 @@ export const gateInputs = (
   task: Task,
   gate: Gate,
   { kind, uses, target, idempotencyKey }: CanonicalEffect,
-  scope: JsonObject,
+  /** Only for values with expressions. */
+  scope: () => JsonObject,
   node: GatedNode,
 ): JsonObject => {
   const fail = (what: string): never => {
     throw new ExpressionError(`gate ${gate.id}@${gate.version}: ${what}`);
   };
-  const scopeOf = (text: string): JsonObject => ({ ...expressionScope(task, text), ...scope });
+  const scopeOf = (text: string): JsonObject => ({ ...expressionScope(task, text), ...scope() });
   const attempt = String(node.attempt);
   /** Facts of the request: no effect can give others. */
   const facts: Readonly<Record<string, Json>> = {

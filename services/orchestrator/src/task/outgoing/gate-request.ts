@@ -75,14 +75,14 @@ const checkConstraints = ({ constraints }: Gate, scope: JsonObject): void => {
 };
 
 /**
- * Renders the request of an effect's gate completely before it opens. Undefined without a gate; `title` is
+ * Renders the request of an effect's gate completely before it opens. Undefined without a gate; `title` gives
  * the default title. Throws `ExpressionError`, also for a constraint that does not hold.
  */
 export const openGate = (
   task: Task,
   id: NodeId,
   about: GatedEffect,
-  title: string,
+  title: () => string,
 ): GateOpening | undefined => {
   const { effect } = nodeDefinition(task, id);
   const own = effectGate(task, id);
@@ -91,12 +91,12 @@ export const openGate = (
   // The arguments may name a higher kind than the template.
   const gate = kind === 'work' || kind === effect?.kind ? own : forKind(own, kind);
   const node = { id, attempt: nodeState(task, id).attempt, rollbackHint: effect?.rollbackHint };
-  const inputs = gateInputs(task, gate, about.effect, gateInputScope(task, id, about), node);
+  const inputs = gateInputs(task, gate, about.effect, () => gateInputScope(task, id, about), node);
   const scope = gateScope(task, id, gate, about, inputs);
   checkConstraints(gate, scope);
   const { title: titled, body: written, onOpen } = gate.request;
   const head = {
-    title: (titled === undefined ? '' : titleFrom(gateText(titled, scope))) || title,
+    title: (titled === undefined ? '' : titleFrom(gateText(titled, scope))) || title(),
     audience: audienceFrom(gate, effect?.audience ?? [], scope),
     ...(Object.keys(inputs).length > 0 && { inputs }),
   };

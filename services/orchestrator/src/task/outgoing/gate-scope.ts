@@ -119,9 +119,7 @@ export const gateScope = (
   decided?: GateDecided,
 ): JsonObject => ({
   ...inputs,
-  ...Object.fromEntries(
-    loadContext.flatMap((what) => Object.entries(loaded(task, id, about, what, decided))),
-  ),
+  ...(Object.assign({}, ...loadContext.map((what) => loaded(task, id, about, what, decided))) as JsonObject),
   ...(decided && decisionIn(decided)),
   effect: effectIn(task, id, about),
   inputs,

@@ -7,18 +7,14 @@ import { nodeState } from '../model/state.ts';
 
 /** The gate's rule for a lost worker or a duplicate order. */
 const crashJudgement = (builder: DecisionBuilder, event: EffectEvent): CrashSuggestion | undefined => {
+  if (event.type !== 'in_doubt' && event.type !== 'duplicate_prevented') return undefined;
   const recovery = effectGate(builder.task(), event.node)?.recovery;
   if (recovery === undefined) return undefined;
-  switch (event.type) {
-    case 'in_doubt':
-      return event.cause === 'worker_lost' && event.epoch >= 1
-        ? afterCrash(recovery.onWorkerCrash, event.next)
-        : undefined;
-    case 'duplicate_prevented':
-      return afterDuplicate(recovery.onDuplicateSideEffectAttempt, event.outcome);
-    default:
-      return undefined;
-  }
+  if (event.type === 'duplicate_prevented')
+    return afterDuplicate(recovery.onDuplicateSideEffectAttempt, event.outcome);
+  return event.cause === 'worker_lost' && event.epoch >= 1
+    ? afterCrash(recovery.onWorkerCrash, event.next)
+    : undefined;
 };
 
 /** Records a suggestion of the gate that the orchestrator does not follow. */
