@@ -32,8 +32,11 @@ export type TimerChange =
  * intervals are long.
  */
 export type ResendTiming = { readonly firstMs: number; readonly lastMs: number };
-export const RESEND_TIMING: ResendTiming = { firstMs: 20_000, lastMs: 300_000 };
+export const RESEND_TIMING: ResendTiming = { firstMs: 20_000, lastMs: 21_600_000 };
 const RESEND_FACTOR = 3;
+
+/** The field with the number of the resend. The store finds the timers of resends by it. */
+export const RESEND = 'attempt';
 
 /** The delay before resend number `resend`, counted from one. */
 export const resendDelayMs = (resend: number, { firstMs, lastMs } = RESEND_TIMING): number =>
@@ -51,12 +54,12 @@ export const resendTimer = (
 ): TimerChange => ({
   set: name,
   dueAt: now + resendDelayMs(resends + 1, timing),
-  data: { attempt: resends + 1 },
+  data: { [RESEND]: resends + 1 },
 });
 
 /** The number of the resend that is due, from the data of {@link resendTimer}. */
 export const resendsOf = (data: Json): number =>
-  typeof data === 'object' && data !== null && 'attempt' in data ? Number(data['attempt']) : 1;
+  typeof data === 'object' && data !== null && RESEND in data ? Number(data[RESEND]) : 1;
 
 /** A due timer, as a message to the decider. */
 export type TimerFired = { readonly kind: 'timer'; readonly name: string; readonly data: Json };

@@ -1,3 +1,4 @@
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, test } from 'vitest';
@@ -39,7 +40,27 @@ describe.skipIf(currentRun().backend === 'docker')('a bus that has lost its tail
     await approveCrowd(system, waiting);
     await expectAllDoneOnce(system, waiting);
   });
+
+  test('each unanswered question is asked again soon, however late its next resend would be', async () => {
+    const waiting = await submitCrowd(system, AFTER);
+    await inOrchestrator(`UPDATE timers SET due_at = now() + interval '1 day'`);
+    await system.nats.kill();
+    await system.nats.start();
+    await untilTrue('every resend is hurried', async () => {
+      const late = `SELECT FROM timers WHERE name LIKE 'reply:%' AND due_at > now() + interval '1 hour'`;
+      return (await inOrchestrator(late)) === 0;
+    });
+    await approveCrowd(system, waiting);
+    await expectAllDoneOnce(system, waiting);
+  });
 });
+
+/** Returns the number of rows. */
+const inOrchestrator = (statement: string): Promise<number> =>
+  withAdmin(system.database.admin, async (client) => {
+    await client.query('SET search_path = orchestrator');
+    return (await client.query(statement)).rowCount ?? 0;
+  });
 
 const positions = async () => {
   const manager = await jetstreamManager(await system.connect('monitor'), { checkAPI: false });

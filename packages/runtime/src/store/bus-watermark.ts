@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import { RESEND } from '../decider.ts';
 
 /** What was last seen of a stream. Times are text of the server, with nanoseconds. */
 export type StreamMark = {
@@ -55,19 +56,18 @@ const HURRIED_AT_ONCE = 500;
 /** Resends per second after a loss of the bus: well below what a service handles, so that new work continues. */
 const RESENDS_PER_SECOND = 200;
 const SPREAD_MIN_MS = 5_000;
-const SPREAD_MAX_MS = 60_000;
 
-const WAITING = `FROM timers WHERE due_at > clock_timestamp() + $1 * interval '1 millisecond' AND data->>'ask' IS NOT NULL`;
+const WAITING = `FROM timers WHERE due_at > clock_timestamp() + $1 * interval '1 millisecond' AND data->>'${RESEND}' IS NOT NULL`;
 const Count = z.object({ count: z.coerce.number().int() });
 
 /**
- * Makes every resend timer due soon, spread over some seconds: the bus may have lost the question or its answer. Returns how
- * many. A timer that a batch holds is left out: that batch sends after the loss.
+ * Makes every resend timer due soon, spread over the time that so many resends take: the bus may have lost the question or its
+ * answer. Returns how many. A timer that a batch holds is left out: that batch sends after the loss.
  */
 export const hurryResends = async (pool: Pool): Promise<number> => {
   const { rows } = await pool.query(`SELECT count(*) ${WAITING}`, [SPREAD_MIN_MS]);
   const { count } = Count.parse(rows[0]);
-  const spread = Math.min(SPREAD_MAX_MS, Math.max(SPREAD_MIN_MS, (count / RESENDS_PER_SECOND) * 1_000));
+  const spread = Math.max(SPREAD_MIN_MS, (count / RESENDS_PER_SECOND) * 1_000);
   for (let total = 0; ;) {
     const { rowCount } = await pool.query(
       `UPDATE timers t SET due_at = clock_timestamp() + random() * $1 * interval '1 millisecond'
