@@ -20,3 +20,8 @@ export const RollbackInputs = z.strictObject({
   undo: z.array(UndoInputs).max(100).optional(),
 });
 export type RollbackInputs = z.infer<typeof RollbackInputs>;
+
+/** Which effects stored inputs of a rollback undo. A newer release may have stored more fields. */
+export const StoredRollback = z.object({
+  undo: z.array(z.object({ effect: UndoInputs.shape.effect })).optional(),
+});

@@ -1,15 +1,23 @@
 import { z } from 'zod';
-import { Callback, HeldEffect } from '../effect/hold.ts';
+import { Callback, HeldEffect, HeldInputs } from '../effect/hold.ts';
 import { CallbackId, TaskId } from '../values/ids.ts';
 
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
 
+/** The callback in the stored inputs of a held effect. A newer release may have accepted more fields. */
+export const NamedCallback = z.object({
+  capability: HeldInputs.shape.capability,
+  key: HeldInputs.shape.key,
+  callback: z.object(Callback.shape),
+});
+
 /** Orders the callback of a held effect that ended or is in doubt. The orchestrator repeats it until it is taken. */
 export const CallBack = z.object({
   id: CallbackId,
   task: TaskId,
-  callback: Callback,
+  /** Its sender may be of a newer release, which knows more fields. */
+  callback: NamedCallback.shape.callback,
   held: HeldEffect,
   at: Time,
 });

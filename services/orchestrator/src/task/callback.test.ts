@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { applied, byHand, NOW, recover, reported, resolved, submit, TASK } from '../../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 import type { TaskMessage } from './model/messages.ts';
-import { absent, type TaskState } from './model/state.ts';
+import { absent, type Task, type TaskState } from './model/state.ts';
 
 const NODE = HELD_NODE as NodeId;
 const callback = { url: 'https://ci.example/done' };
@@ -96,6 +96,17 @@ describe('the callback of a held effect', () => {
     const id = played(lost).sent[0]?.id ?? '';
     const { sent } = played([...lost, byHand('cancel'), timer(`callback:in_doubt:${id}`)]);
     expect(sent).toHaveLength(2);
+  });
+
+  test('inputs and a callback with fields of a newer release are still called back', () => {
+    const { state } = played([approved]);
+    const newer = { ...inputs, callback: { ...callback, headers: {} }, retries: 3 };
+    const accepted = { ...(state as Task), inputs: newer };
+    const [order] = taskDecider
+      .decide(accepted, applied(about), { now: NOW })
+      .send.filter(({ subject }) => subject === 'hp.cmd.approval.call_back');
+    expect(CallBack.parse(order?.data)).toMatchObject({ task: TASK, callback });
+    expect(CallBack.parse({ ...order?.data, callback: newer.callback })).toMatchObject({ callback });
   });
 
   test('an effect without a callback sends nothing and sets no timer for it', () => {

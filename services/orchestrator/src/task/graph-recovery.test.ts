@@ -1,9 +1,11 @@
 import type { AssessFailure, RecordAttempt } from '@holdpoint/contracts/recovery/commands';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { rollbackIdOf } from '@holdpoint/contracts/values/ids';
+import { JsonObject } from '@holdpoint/contracts/values/json';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
 import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import {
   type Answer,
   answers,
@@ -20,7 +22,9 @@ import { play, REPOSITORY } from '../../testing/play.ts';
 import { byHand, NOW, TASK, verdictOf } from '../../testing/tasks.ts';
 import { taskView } from '../queries/task-view.ts';
 import { nodeState } from './model/state.ts';
+import { markUndone } from './evolve/retries.ts';
 
+const RollbackOrdered = z.object({ inputs: JsonObject });
 const WRITE = { file: 'somewhere', content: 'x' };
 const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
 const BASE = 'b'.repeat(40);
@@ -254,6 +258,12 @@ describe('a rollback', () => {
       ]);
     },
   );
+
+  test('inputs with fields of a newer release are folded', () => {
+    const { task } = ordered();
+    const { inputs } = RollbackOrdered.parse(nodeState(task, id('check')).preparation);
+    expect(markUndone(task, { ...inputs, later: true })).toEqual(task);
+  });
 
   test('an unknown rollback task is waited for', () => {
     const task = ordered();

@@ -1,4 +1,4 @@
-import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
+import { StoredRollback } from '@holdpoint/contracts/recovery/rollback';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { rememberAttempt } from '../model/earlier-attempts.ts';
 import { effectGate } from '../model/effect-gate.ts';
@@ -9,7 +9,7 @@ import { rememberCommand } from './task-changes.ts';
 
 /** A rolled-back effect counts as not applied, both for gates and for the next order. */
 export const markUndone = (task: Task, inputs: JsonObject): Task => {
-  const effects = new Set(RollbackInputs.parse(inputs).undo?.map(({ effect }) => effect));
+  const effects = new Set(StoredRollback.parse(inputs).undo?.map(({ effect }) => effect));
   return task.definition.nodes.reduce((reached, { id }) => {
     const { gate, undone = 0 } = nodeState(reached, id);
     return gate !== undefined && effects.has(gate.effectId)

@@ -1,9 +1,9 @@
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
-import { HELD_NODE, HELD_WORKFLOW, HeldInputs } from '@holdpoint/contracts/effect/hold';
+import { HELD_NODE, HELD_WORKFLOW } from '@holdpoint/contracts/effect/hold';
 import { type HeldTask, heldEffectOf } from '@holdpoint/contracts/task/held-effect';
 import { type CallbackId, callbackIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import type { CallBack } from '@holdpoint/contracts/webhook/callback';
+import { type CallBack, NamedCallback } from '@holdpoint/contracts/webhook/callback';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { isTerminal } from '../evolve/phases.ts';
 import { nodeState, openQuestion, type Task } from '../model/state.ts';
@@ -47,8 +47,8 @@ export const sendCallback = (
 ): void => {
   const task = builder.task();
   if (task.inputs['callback'] === undefined || task.definition.id !== HELD_WORKFLOW) return;
-  const { data } = HeldInputs.safeParse(task.inputs);
-  if (data?.callback === undefined) return;
+  const { data } = NamedCallback.safeParse(task.inputs);
+  if (data === undefined) return;
   const id = known ?? callbackIdOf(task.id, task.version);
   const { capability, key, callback } = data;
   const ledger = occasion === 'in_doubt' ? { state: 'in_doubt' as const } : undefined;
