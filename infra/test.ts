@@ -40,6 +40,17 @@ const TORTURE = ['--duration', '10m', '--rate', '20', '--fault-every', '5s'];
 /** Fresh seeds and long runs: they find new faults, so they never gate a merge. */
 const PROVE: readonly Program[] = [
   node('simulator, fresh seeds', 'tests/simulation/main.ts', '--seeds', '600', '--seed', FRESH),
+  node(
+    'simulator, two releases',
+    'tests/simulation/main.ts',
+    '--seeds',
+    '200',
+    '--held',
+    '8',
+    '--upgrade',
+    '--seed',
+    FRESH,
+  ),
   {
     ...node('properties, fresh seed', VITEST, 'run', '--project', 'unit', '--project', 'proof'),
     env: { HOLDPOINT_FUZZ_SEED: FRESH },

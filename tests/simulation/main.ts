@@ -12,6 +12,7 @@ const HELP = `npm run simulate -- [options]
   --held N      effects held without a workflow, for claimants (default: 0)
   --steps N     break each run off after so many steps
   --form FORM   core, apart or both (default: apart)
+  --upgrade     replace each process of one release by the following one, while tasks run
   --mute        say nothing but what failed`;
 
 const number = (name: string, value: string | undefined): number | undefined => {
@@ -50,6 +51,7 @@ const readOptions = () => {
       held: value,
       steps: value,
       form: value,
+      upgrade: flag,
       mute: flag,
       help: flag,
     };
@@ -60,7 +62,7 @@ const readOptions = () => {
   }
 };
 
-const { seed, seeds, seconds, tasks, held, steps, form, mute, help } = readOptions();
+const { seed, seeds, seconds, tasks, held, steps, form, upgrade, mute, help } = readOptions();
 if (help === true) {
   process.stdout.write(`${HELP}\n`);
   process.exit(0);
@@ -71,6 +73,7 @@ const wanted = {
   held: number('held', held) ?? 0,
   steps: number('steps', steps) ?? Infinity,
   form: FORMS.find((each) => each === form) ?? 'apart',
+  upgrade: upgrade === true,
   bug: {},
 } as const;
 const lasts = number('seconds', seconds);

@@ -12,10 +12,11 @@ describe('planted bugs', () => {
   test.each([...PLANTED, ...PLANTED_REMOTE])(
     'the simulator finds the bug: $name',
     { timeout: 1_200_000 },
-    async ({ bug, finds, held = 0 }) => {
+    async ({ bug, finds, held = 0, upgrade = false }) => {
       const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), {
         tasks: held > 0 ? 2 : TASKS,
         held,
+        upgrade,
         bug,
       });
       expect(finds).toContain(failed?.violation?.invariant);

@@ -1,3 +1,5 @@
+import { hasFieldOfNext } from '../kit/bus/next-release.ts';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { TimerRow } from '@holdpoint/runtime/engine/ports';
@@ -9,9 +11,33 @@ export type Planted = {
   readonly bug: Bug;
   readonly finds: readonly string[];
   readonly held?: number;
+  /** Whether only a run with two releases can show it. */
+  readonly upgrade?: boolean;
 };
 
 export const PLANTED: readonly Planted[] = [
+  {
+    name: 'a field of the next release is refused',
+    upgrade: true,
+    finds: ['only malformed or poisoned messages are dead letters'],
+    bug: {
+      beforeDecode: (_subject, payload) => {
+        if (hasFieldOfNext(payload))
+          throw new HoldpointError('CONTRACT_INVALID', '(body): a field is unknown');
+      },
+    },
+  },
+  {
+    name: 'an event of the next release is refused',
+    upgrade: true,
+    finds: ['only malformed or poisoned messages are dead letters'],
+    bug: {
+      beforeDecode: (subject) => {
+        if (subject.startsWith('hp.evt.effect.measured.'))
+          throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no event has this type');
+      },
+    },
+  },
   {
     name: 'a message is acknowledged before the commit',
     finds: ['a message is acknowledged only after its commit'],

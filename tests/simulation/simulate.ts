@@ -4,6 +4,7 @@ import { startForger } from './faults/forger.ts';
 import { startCaretaker } from './users/stalled-tasks.ts';
 import { type Form, type Bug, startCluster } from './services/cluster.ts';
 import { planDisasters } from './faults/disasters.ts';
+import { planUpgrade } from './faults/upgrade.ts';
 import { startHousekeeping } from './services/periodic-jobs.ts';
 import { checkCallbacks } from './invariants/callbacks.ts';
 import { checkEnding } from './invariants/tasks/ending.ts';
@@ -37,6 +38,8 @@ export type Settings = {
    * side, as while one form is changed into the other; each takeover may move a service between them.
    */
   readonly form: Form;
+  /** Whether the processes run two releases, and change from one to the other. Each service then has processes of its own. */
+  readonly upgrade: boolean;
   readonly bug: Bug;
 };
 
@@ -49,7 +52,7 @@ export type Outcome = {
   readonly steps: number;
   /** Simulated milliseconds. */
   readonly lasted: number;
-  /** By kind of event: its number. */
+  /** By kind of event, and of dead letter: its number. */
   readonly seen: ReadonlyMap<string, number>;
   readonly trace: readonly TraceLine[];
 };
@@ -78,6 +81,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     without: new Set(),
     traced: false,
     form: 'apart',
+    upgrade: false,
     bug: {},
     ...wanted,
   };
@@ -86,7 +90,9 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const replicas = REPLICAS[Math.abs(seed >> 3) % REPLICAS.length] ?? 2;
   const world = createWorld({ seed, traced: settings.traced, severity, without, calmAt: STORM_MS });
   const { timeline, checker, watchers } = world;
-  const cluster = startCluster(world, replicas, settings.bug, settings.form);
+  const upgrade = settings.upgrade ? planUpgrade(world, STORM_MS, without) : undefined;
+  const form = settings.upgrade ? 'apart' : settings.form;
+  const cluster = startCluster(world, replicas, settings.bug, form, upgrade?.begin);
   startHousekeeping(world, cluster);
   const checkRetired = startRetention(world, settings.bug.retention);
   const checkLetters = startLetterKeepers(world, cluster);
@@ -122,12 +128,11 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const adversary = startAdversary(world, STORM_MS, severity, without);
   const forger = startForger(world, STORM_MS, severity, without);
   const seen = new Map<string, number>();
+  const count = (name: string): void => void seen.set(name, (seen.get(name) ?? 0) + 1);
   watchers.committed.push((service, { events }) => {
-    for (const { type } of events) {
-      const name = `${service} ${type}`;
-      seen.set(name, (seen.get(name) ?? 0) + 1);
-    }
+    for (const { type } of events) count(`${service} ${type}`);
   });
+  watchers.lettered.push(({ service, letter }) => count(`${service} dead letter ${letter.reason.code}`));
 
   while (checker.violation() === undefined && timeline.steps() < settings.steps) {
     if (!timeline.step(END_MS)) {
@@ -147,7 +152,13 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     seed,
     violation: checker.violation(),
     checked: checker.checked(),
-    faults: [...world.weather.struck(), ...disasters.struck(), ...adversary.struck(), ...forger.struck()],
+    faults: [
+      ...world.weather.struck(),
+      ...disasters.struck(),
+      ...adversary.struck(),
+      ...forger.struck(),
+      ...(upgrade?.struck() ?? []),
+    ],
     tasks,
     steps: timeline.steps(),
     lasted: timeline.now(),

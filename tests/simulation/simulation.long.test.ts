@@ -9,6 +9,7 @@ const OTHERS = [
   { tasks: 4, held: 24, form: 'apart' },
   { tasks: 4, held: 24, form: 'core' },
   { tasks: 20, held: 8, form: 'both' },
+  { tasks: 20, held: 8, form: 'apart', upgrade: true },
 ] as const;
 
 const SETTINGS = { tasks: TASKS, bug: {} };

@@ -3,6 +3,7 @@ import { runCampaign, seedsFrom } from './campaign.ts';
 import { expectNoViolation } from './expect-no-violation.ts';
 import { CLAIMANT_FAULTS } from './faults/fault-rates.ts';
 import { REGRESSIONS } from './regressions.ts';
+import { UPGRADED, WENT_BACK } from './faults/upgrade.ts';
 import { simulate, TASKS } from './simulate.ts';
 
 const SETTINGS = { tasks: TASKS, bug: {} };
@@ -42,6 +43,19 @@ test(
   async () => {
     const settings = { tasks: 20, held: 4, bug: {}, form: 'both' } as const;
     await expectNoViolation(await runCampaign(seedsFrom(1, 8), settings), settings);
+  },
+);
+
+test(
+  'every invariant holds while processes of one release are replaced by those of the following one',
+  { timeout: 300_000 },
+  async () => {
+    const settings = { tasks: 20, held: 8, bug: {}, upgrade: true };
+    const campaign = await runCampaign(seedsFrom(1, 12), settings);
+    await expectNoViolation(campaign, settings);
+    expect(campaign.struck.get(UPGRADED)).toBeGreaterThan(12);
+    expect(campaign.struck.get(WENT_BACK)).toBeGreaterThan(0);
+    expect(campaign.seen.get('approvals dead letter CONTRACT_UNKNOWN_SUBJECT')).toBeGreaterThan(0);
   },
 );
 

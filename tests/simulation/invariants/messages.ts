@@ -5,6 +5,8 @@ import { isInternal } from '@holdpoint/contracts/catalog/event-list';
 import { CHANGED, TaskChanged } from '@holdpoint/contracts/task/changed';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
 import { MALFORMED } from '../faults/adversary.ts';
+import { isOfNext } from '../../kit/bus/next-release.ts';
+import { isLaterCommand } from '../services/releases.ts';
 import { messageIdOf, type World } from '../world.ts';
 
 /** Kinds whose every commit is announced. */
@@ -38,6 +40,10 @@ const isRefusal = ({
     ? REFUSALS.has(reason.code)
     : reason.code.startsWith('SEAL_') && isForged(headers);
 
+/** The last release keeps what it cannot read, for a retry after the upgrade. */
+const isUnread = ({ subject, reason }: Pick<DeadLetter, 'subject' | 'reason'>): boolean =>
+  reason.code === 'CONTRACT_UNKNOWN_SUBJECT' && isLaterCommand(subject);
+
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
 /** Only committed messages and public events are published, and finally all of them are. Returns the check for the end. */
@@ -50,7 +56,7 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
   watchers.lettered.push(({ letter }, key) => {
     checker.expect(
       'only malformed or poisoned messages are dead letters',
-      letter.body === MALFORMED || poison.get(key) !== undefined || isRefusal(letter),
+      letter.body === MALFORMED || poison.get(key) !== undefined || isRefusal(letter) || isUnread(letter),
       taskIn(letter.body),
       () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
     );
@@ -72,6 +78,7 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
     for (const wire of write.outbox) committed.add(messageIdOf(wire));
   });
   watchers.published.push((wire) => {
+    if (isOfNext(wire)) return;
     const id = messageIdOf(wire);
     checker.expect(
       'what is published was committed, and internal events are not',

@@ -62,6 +62,7 @@ export type Cluster = {
   readonly approvals: readonly Node<ServiceMessage>[];
   readonly executor: readonly Node<ToEffect>[];
   readonly recovery: readonly Node<RecoveryMessage>[];
+  readonly processes: readonly SimulatedProcess[];
   /** Where claimants ask: one desk for each executor that is up. */
   readonly desks: () => readonly Desk[];
 };
@@ -110,6 +111,7 @@ export const startCluster = (
   replicas: number,
   bug: Bug = {},
   form: Form = 'apart',
+  installFirst: (processes: readonly SimulatedProcess[]) => void = () => undefined,
 ): Cluster => {
   const { weather, away, rollbackRule } = world;
   const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback, heldEffect]));
@@ -222,9 +224,11 @@ export const startCluster = (
     approvals: add(approvals, 'approvals'),
     executor: add(executor, 'executor'),
     recovery: add(() => recovery, 'recovery'),
+    processes: all,
     desks: () =>
       [...desks.values()].flatMap(({ life, desk }) => (life.isAlive() && !life.isFrozen() ? [desk] : [])),
   };
+  installFirst(all);
   for (const { start } of all) start();
   return cluster;
 };

@@ -21,6 +21,7 @@ import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { createHandOn } from '@holdpoint/runtime/ownership/hand-on';
 import { createSimulatedOwner, type SimulatedOwner } from './owner.ts';
 import { createLife, type Life } from '../process-life.ts';
+import { logicIn, type Release, sealsIn } from './releases.ts';
 import { mapKinds } from './kinds.ts';
 import type { World } from '../world.ts';
 
@@ -51,6 +52,8 @@ export type Tampering = {
   /** What the store makes of the owner of a commit. */
   readonly passes?: (isOwner: boolean) => boolean;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
+  /** Runs before a message is decoded. What it throws, decoding throws. */
+  readonly beforeDecode?: (subject: string, payload: unknown) => void;
 };
 
 /** Builds the service for one life of the process. */
@@ -78,7 +81,11 @@ const silent: EngineObserver = {
 
 /** A process of one or more services. It may die, freeze and restart. */
 export type SimulatedProcess = {
+  readonly name: string;
   readonly life: () => Life;
+  readonly release: () => Release;
+  /** From its next start on, it runs another release. */
+  readonly install: (release: Release) => void;
   /** Builds a service at each start of the process. */
   readonly add: (build: (life: Life, host: Host) => void) => void;
   readonly start: () => void;
@@ -87,6 +94,7 @@ export type SimulatedProcess = {
 
 export const createProcess = ({ timeline, choices, trace }: World, name: string): SimulatedProcess => {
   let life = createLife(name, timeline);
+  let release: Release = 'this';
   const builds: ((life: Life, host: Host) => void)[] = [];
   const start = (): void => {
     life = createLife(name, timeline);
@@ -97,7 +105,12 @@ export const createProcess = ({ timeline, choices, trace }: World, name: string)
     for (const build of builds) build(life, host);
   };
   return {
+    name,
     life: () => life,
+    release: () => release,
+    install: (next) => {
+      release = next;
+    },
     add: (build) => void builds.push(build),
     start,
     crash: () => {
@@ -112,7 +125,7 @@ export const createProcess = ({ timeline, choices, trace }: World, name: string)
 /** A service in a process, which starts it. */
 export const addNode = <To extends Addressed, Event extends { readonly type: string }, Work>(
   world: World,
-  { life: lifeNow, add, crash }: SimulatedProcess,
+  { life: lifeNow, release: releaseNow, add, crash }: SimulatedProcess,
   name: string,
   logicFor: LogicFor<To, Event, Work>,
   tampering: Tampering = {},
@@ -150,7 +163,22 @@ export const addNode = <To extends Addressed, Event extends { readonly type: str
     };
     const plain = logicFor(born, crash, entering);
     const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
-    const logic = withPoison(world, checked);
+    const release = releaseNow();
+    const { beforeDecode } = tampering;
+    const poisoned = withPoison(world, logicIn(release, checked));
+    const logic: typeof poisoned =
+      beforeDecode === undefined
+        ? poisoned
+        : {
+            ...poisoned,
+            inbound: poisoned.inbound.map((each) => ({
+              ...each,
+              decode: (subject, payload, meta) => {
+                beforeDecode(subject, payload);
+                return each.decode(subject, payload, meta);
+              },
+            })),
+          };
     const { service } = logic;
     lives += 1;
     const own =
@@ -163,7 +191,7 @@ export const addNode = <To extends Addressed, Event extends { readonly type: str
       crash,
       own && { owner: own.name, epoch: own.epoch, passes: tampering.passes ?? ((isOwner) => isOwner) },
     );
-    const seals = tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service);
+    const seals = sealsIn(release, tampering.seals?.(world.seals.of(service)) ?? world.seals.of(service));
     core = createCore(
       {
         ...logic,

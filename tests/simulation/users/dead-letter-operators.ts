@@ -36,7 +36,10 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
     if (up.length > 0)
       choices.pick(place, up).settle(wanted, (told) => {
         // A retry that fails now may succeed later; the operator repeats it.
-        heard = !('refused' in told) || told.refused.startsWith('CONTRACT_');
+        // So may a message that only another release can read.
+        const isFinal = (code: string): boolean =>
+          code.startsWith('CONTRACT_') && code !== 'CONTRACT_UNKNOWN_SUBJECT';
+        heard = !('refused' in told) || isFinal(told.refused);
         watched.told(letter, told);
       });
     timeline.in(AGAIN_MS * tries, () => {
