@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ConsumerInfo,
   DeliverPolicy,
@@ -142,7 +143,8 @@ export const keepTopology = async ({
       }
     }
     if (lost) await onLoss();
-    await write(markedBy(known, server, marks));
+    const next = markedBy(known, server, marks);
+    if (!isDeepStrictEqual(next, known)) await write(next);
   };
 
   const look = async (): Promise<void> => {

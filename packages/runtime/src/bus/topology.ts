@@ -118,24 +118,23 @@ export const assertTopology = async (
 ): Promise<TopologyLook> => {
   const made: string[] = [];
   const found = new Map<string, StreamInfo>();
-  const there: ConsumerInfo[] = [];
-  const missing: ConsumerDeclaration[] = [];
   // Consumers before streams: what is delivered in between must not look like a consumer that is ahead.
-  for (const consumer of declared) {
-    const info = await findConsumer(manager, consumer);
-    if (info === undefined) missing.push(consumer);
-    else there.push(info);
-  }
-  for (const stream of streams) {
+  const there = await Promise.all(declared.map((consumer) => findConsumer(manager, consumer)));
+  const before = await Promise.all(streams.map(({ name }) => ifThere(manager.streams.info(name))));
+  for (const [index, stream] of streams.entries()) {
     const config = streamConfig(stream, replicas);
-    const find = () => manager.streams.info(config.name);
-    const before = await ifThere(find());
-    if (before === undefined) made.push(config.name);
+    const info = before[index];
+    if (info === undefined) made.push(config.name);
     found.set(
       config.name,
-      before ?? (await createUnlessMadeByOthers(() => manager.streams.add(config), find)),
+      info ??
+        (await createUnlessMadeByOthers(
+          () => manager.streams.add(config),
+          () => manager.streams.info(config.name),
+        )),
     );
   }
+  const missing = declared.filter((_, index) => there[index] === undefined);
   for (const consumer of missing) {
     // A consumer that is created again replays the stream: harmless, because deciding twice changes nothing.
     await createConsumer(manager, consumer.stream, {
@@ -144,7 +143,7 @@ export const assertTopology = async (
     });
     made.push(`${consumer.stream}/${consumer.name}`);
   }
-  return { made, streams: found, consumers: there };
+  return { made, streams: found, consumers: there.filter((info) => info !== undefined) };
 };
 
 /** Another replica may make the thing anew at this moment. What stays missing is created by the next look. */
@@ -160,10 +159,16 @@ export const updateTopology = async (
   manager: JetStreamManager,
   { consumers: declared, replicas }: Topology = ALONE,
 ): Promise<void> => {
-  for (const stream of streams)
-    await updateUnlessMissing(() => manager.streams.update(stream.name, streamConfig(stream, replicas)));
-  for (const consumer of declared)
-    await updateUnlessMissing(() =>
-      manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer)),
-    );
+  await Promise.all(
+    streams.map((stream) =>
+      updateUnlessMissing(() => manager.streams.update(stream.name, streamConfig(stream, replicas))),
+    ),
+  );
+  await Promise.all(
+    declared.map((consumer) =>
+      updateUnlessMissing(() =>
+        manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer)),
+      ),
+    ),
+  );
 };
