@@ -11,8 +11,13 @@ afterEach(() => void vi.useRealTimers());
 /** Recovery as it is heard by whoever starts: it gives these answers in turn, and the last of them from then on. */
 const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | undefined)[]) => {
   let asks = 0;
-  const listener: Pick<Listener, 'listen' | 'ask'> = {
+  let reconnect = (): void => undefined;
+  const listener: Pick<Listener, 'listen' | 'ask' | 'reconnected'> = {
     listen: () => ({ stop: () => undefined }),
+    reconnected: (then) => {
+      reconnect = then;
+      return { stop: () => undefined };
+    },
     ask: () => Promise.resolve(answers[Math.min(asks++, answers.length - 1)] as never),
   };
   const heard: number[] = [];
@@ -22,8 +27,20 @@ const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | u
   });
   let isKnown = false;
   void followed.asked.then(() => (isKnown = true));
-  return { ...followed, heard, asks: () => asks, isKnown: () => isKnown };
+  return { ...followed, heard, asks: () => asks, isKnown: () => isKnown, reconnect: () => reconnect() };
 };
+
+test('a poll follows a reconnection at once, and others every ten seconds', async () => {
+  const following = follow({ items: [] });
+  await vi.advanceTimersByTimeAsync(0);
+  following.reconnect();
+  expect(following.asks()).toBe(2);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(following.asks()).toBe(5);
+  following.stop();
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(following.asks()).toBe(5);
+});
 
 test('a lost answer is requested again before the start continues', async () => {
   const following = follow(undefined, { items: [{}] });

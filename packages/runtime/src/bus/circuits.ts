@@ -3,8 +3,10 @@ import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Clock } from '../engine/clock.ts';
 import type { Listener } from './listener.ts';
 
-/** Events arrive at once; polling finds changes that were missed while the bus was away. */
-const ASK_EVERY_MS = 3_000;
+/** Events arrive at once. A poll follows each reconnection to the bus, and finds a restore of recovery's database. */
+const ASK_EVERY_MS = 10_000;
+/** Without an answer. */
+const ASK_AGAIN_MS = 3_000;
 const PAGE = 500;
 /**
  * At the start the poll is repeated, so that a lost answer does not let a burst of orders go to a failing
@@ -22,7 +24,7 @@ export type CircuitHandlers = {
 
 /** All circuits of recovery, up to `pagesMax` pages of 500; undefined when recovery does not answer. */
 const askForAll = async (
-  listener: Pick<Listener, 'listen' | 'ask'>,
+  listener: Pick<Listener, 'ask'>,
   pagesMax: number,
 ): Promise<readonly CircuitView[] | undefined> => {
   const all: CircuitView[] = [];
@@ -39,11 +41,11 @@ const askForAll = async (
 };
 
 /**
- * Follows the circuits of recovery: every change, and a poll every few seconds. `asked` resolves after the
+ * Follows the circuits of recovery: every change, and a poll every ten seconds. `asked` resolves after the
  * first answer, or after three requests without one.
  */
 export const followCircuits = (
-  listener: Pick<Listener, 'listen' | 'ask'>,
+  listener: Pick<Listener, 'listen' | 'ask' | 'reconnected'>,
   clock: Clock,
   pagesMax: number,
   { hear, hearAll }: CircuitHandlers,
@@ -63,11 +65,30 @@ export const followCircuits = (
     if (all !== undefined) hearAll(all, askedAt);
     return all !== undefined;
   };
+  let isStopped = false;
+  let callOff = (): void => undefined;
+  const plan = (isAnswered: boolean): void => {
+    callOff();
+    if (!isStopped) callOff = clock.after(isAnswered ? ASK_EVERY_MS : ASK_AGAIN_MS, () => void askOn());
+  };
+  const askOn = async (): Promise<void> => plan(await ask());
   const askAtFirst = async (): Promise<void> => {
-    for (let tries = 1; !(await ask()) && tries < FIRST_TRIES; tries += 1)
+    let isAnswered = await ask();
+    for (let tries = 1; !isAnswered && tries < FIRST_TRIES; tries += 1) {
       await new Promise<void>((resolve) => void clock.after(TRY_AGAIN_MS, resolve));
+      isAnswered = await ask();
+    }
+    plan(isAnswered);
   };
 
   const asked = askAtFirst();
-  return { asked, stop: clock.every(ASK_EVERY_MS, () => void ask()) };
+  const following = listener.reconnected(() => void askOn());
+  return {
+    asked,
+    stop: () => {
+      isStopped = true;
+      callOff();
+      following.stop();
+    },
+  };
 };

@@ -44,6 +44,8 @@ export interface Listener {
    * seal, and a forged message costs a read.
    */
   wake(filters: readonly string[], wake: () => void): { readonly stop: () => void };
+  /** Calls back after each reconnection: messages in between were missed. */
+  reconnected(then: () => void): { readonly stop: () => void };
   /**
    * Sends a request to another service. Undefined when it does not answer in time, refuses, or answers with
    * something else.
@@ -131,6 +133,17 @@ export const createListener = (
   return {
     listen: (filters, hear) => subscribe(filters, (msg) => handOver(msg, hear)),
     wake: (filters, wake) => subscribe(filters, () => wake()),
+    reconnected: (then) => {
+      let isStopped = false;
+      const follow = async (): Promise<void> => {
+        for await (const { type } of connection.status()) {
+          if (isStopped) return;
+          if (type === 'reconnect') then();
+        }
+      };
+      void follow();
+      return { stop: () => void (isStopped = true) };
+    },
     ask: async (service, endpoint, payload) => {
       try {
         const msg = await request(subjects.api(service, endpoint), payload, ANSWER_WITHIN_MS);
