@@ -33,7 +33,7 @@ const SMALL = ['--max-semi-space-size=1', '--optimize-for-size'];
 const smallEnvironment = (services: readonly ServiceName[]) => ({
   MALLOC_ARENA_MAX: '1',
   // The services of a core share further connections for their transactions.
-  HOLDPOINT_DATABASE_CONNECTIONS_MAX: services.length > 1 ? '4' : '6',
+  HOLDPOINT_DATABASE_CONNECTIONS_MAX: services.length > 1 ? '3' : '6',
 });
 
 /** How to run services in one process. The folder marks the process for the cleanup of leftovers. */

@@ -28,8 +28,8 @@ export const createPool = (
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 3_000,
-    // Above the intervals of periodic reads: to connect costs more than all of them.
-    idleTimeoutMillis: 60_000,
+    // Above the intervals of periodic reads: to connect costs more than all of them. Each connection is a process of its own.
+    idleTimeoutMillis: 20_000,
     // Above the role's statement_timeout of 5 s, so that normally the server reports the timeout.
     query_timeout: 7_000,
     ...(isLasting ? { idleTimeoutMillis: 0 } : { maxLifetimeSeconds: 1_800 }),

@@ -62,7 +62,7 @@ export const createActiveRules = (
 };
 
 /** Interval of reads that do not depend on events. */
-const READ_EVERY_MS = 5_000;
+const READ_EVERY_MS = 15_000;
 
 /** Keeps the active rules up to date: reads them at start, on every rule event, and periodically. */
 export const startRuleRefresh = (

@@ -104,8 +104,8 @@ export const createCapabilityBook = (
 
 export type CapabilityBook = ReturnType<typeof createCapabilityBook>;
 
-/** Interval of reads that do not depend on events. */
-const READ_EVERY_MS = 5_000;
+/** Interval of reads that do not depend on events: only a takeover needs them. */
+const READ_EVERY_MS = 15_000;
 
 /** The registry of remote capabilities, as this process knows it. */
 export const followCapabilities = (pool: Pool, log: Logger) => {

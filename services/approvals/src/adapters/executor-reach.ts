@@ -9,8 +9,8 @@ import type { ServiceEvent } from '../aggregates.ts';
 import { unreachableBy } from '../executor/reach.ts';
 import { listExecutors } from '../queries/executors.ts';
 
-/** Interval of reads that do not depend on events. */
-const READ_EVERY_MS = 5_000;
+/** Interval of reads that do not depend on events: only a takeover needs them. */
+const READ_EVERY_MS = 15_000;
 
 /**
  * The announced targets of all enrolled executors, possibly a moment out of date. The executor refuses a

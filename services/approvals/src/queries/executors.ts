@@ -5,21 +5,29 @@ import { z } from 'zod';
 
 const Row = z.object({ view: ExecutorKeyView.extend({ x: z.string() }) });
 
+type Key = z.infer<typeof Row>['view'];
+
+const latest = (status: Key['status'], limit: string): string =>
+  `(SELECT view FROM heads WHERE kind = 'executor' AND status = '${status}' ORDER BY created_at DESC, id LIMIT ${limit})`;
+
 /** Keys of executors, the latest first. */
 const readKeys = async (
   pool: Pool,
-  status: ExecutorKeyView['status'],
-  limit: number,
-): Promise<readonly z.infer<typeof Row>['view'][]> => {
+  revokedMax: number,
+): Promise<{ readonly enrolled: readonly Key[]; readonly revoked: readonly Key[] }> => {
   const { rows } = await pool.query({
     name: 'hp_executor_keys',
-    text: `SELECT view FROM heads WHERE kind = 'executor' AND status = $1 ORDER BY created_at DESC, id LIMIT $2`,
-    values: [status, limit],
+    text: `${latest('enrolled', '$1')} UNION ALL ${latest('revoked', '$2')}`,
+    values: [EXECUTORS_MAX, revokedMax],
   });
-  return z
+  const keys = z
     .array(Row)
     .parse(rows)
     .map(({ view }) => view);
+  return {
+    enrolled: keys.filter(({ status }) => status === 'enrolled'),
+    revoked: keys.filter(({ status }) => status === 'revoked'),
+  };
 };
 
 export type ExecutorKeys = {
@@ -29,10 +37,7 @@ export type ExecutorKeys = {
 
 /** The part of the keys statement about executors. */
 export const readExecutorKeys = async (pool: Pool): Promise<ExecutorKeys> => {
-  const [enrolled, revoked] = await Promise.all([
-    readKeys(pool, 'enrolled', EXECUTORS_MAX),
-    readKeys(pool, 'revoked', REVOKED_MAX),
-  ]);
+  const { enrolled, revoked } = await readKeys(pool, REVOKED_MAX);
   return {
     executors: enrolled.map(({ name, x }) => ({ name, x })),
     revoked: revoked.map(({ key }) => key),
@@ -41,9 +46,6 @@ export const readExecutorKeys = async (pool: Pool): Promise<ExecutorKeys> => {
 
 /** Enrolled keys first, then revoked ones. */
 export const listExecutors = async (pool: Pool): Promise<ExecutorKeyView[]> => {
-  const [enrolled, revoked] = await Promise.all([
-    readKeys(pool, 'enrolled', EXECUTORS_MAX),
-    readKeys(pool, 'revoked', EXECUTORS_MAX),
-  ]);
+  const { enrolled, revoked } = await readKeys(pool, EXECUTORS_MAX);
   return [...enrolled, ...revoked].map(({ x: _, ...view }) => view);
 };

@@ -28,9 +28,10 @@ const STATUS = `CASE
 
 /** Active rules, oldest first. */
 export const readActiveRules = async (pool: Pool): Promise<readonly Rule[]> => {
-  const { rows } = await pool.query(
-    `SELECT ${FIELDS} FROM heads WHERE status = 'rule' AND ${STATUS} = 'active' ORDER BY created_at, id`,
-  );
+  const { rows } = await pool.query({
+    name: 'hp_active_rules',
+    text: `SELECT ${FIELDS} FROM heads WHERE status = 'rule' AND ${STATUS} = 'active' ORDER BY created_at, id`,
+  });
   return z
     .array(Row)
     .parse(rows)

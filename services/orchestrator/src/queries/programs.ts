@@ -61,10 +61,11 @@ export const programsAfter = async (
   place: number,
   limit: number,
 ): Promise<readonly ProgramRow[]> => {
-  const { rows } = await pool.query(
-    `SELECT ${COLUMNS} FROM programs WHERE place > $1 ORDER BY place LIMIT $2`,
-    [place, limit],
-  );
+  const { rows } = await pool.query({
+    name: 'hp_programs_after',
+    text: `SELECT ${COLUMNS} FROM programs WHERE place > $1 ORDER BY place LIMIT $2`,
+    values: [place, limit],
+  });
   return z.array(Row).parse(rows);
 };
 

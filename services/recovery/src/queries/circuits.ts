@@ -22,10 +22,11 @@ export const listCircuits = async (
   const wanted = (state === undefined ? CircuitState.options : [state]).map(
     (each) => `${CIRCUIT_STATUS}${each}`,
   );
-  const { rows } = await pool.query(
-    'SELECT view FROM heads WHERE status = ANY ($1) AND id > $2 ORDER BY id LIMIT $3',
-    [wanted, after ?? '', limit + 1],
-  );
+  const { rows } = await pool.query({
+    name: 'hp_circuits',
+    text: 'SELECT view FROM heads WHERE status = ANY ($1) AND id > $2 ORDER BY id LIMIT $3',
+    values: [wanted, after ?? '', limit + 1],
+  });
   const views = z
     .array(Row)
     .parse(rows)

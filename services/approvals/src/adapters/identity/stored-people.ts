@@ -31,7 +31,11 @@ export const followStoredPeople = (pool: Pool, log: Logger): StoredPeople => {
 
   const refresh = async (): Promise<void> => {
     try {
-      const { rows } = await pool.query('SELECT version, view FROM heads WHERE id = $1', [PEOPLE_ID]);
+      const { rows } = await pool.query({
+        name: 'hp_people',
+        text: 'SELECT version, view FROM heads WHERE id = $1',
+        values: [PEOPLE_ID],
+      });
       const [row] = z.array(Row).parse(rows);
       // Another read may have been faster.
       if (row === undefined || row.version <= version) return;

@@ -64,7 +64,7 @@ const REPORT_SEEN = `UPDATE instances SET seen_at = now() WHERE id = $1 AND seen
 /** The generation of the ledger, and the executors that are registered in it. */
 export const createExecutorRegistry = (pool: Pool) => ({
   read: async (): Promise<LedgerStatus> => {
-    const { rows } = await pool.query(READ);
+    const { rows } = await pool.query({ name: 'hp_ledger', text: READ });
     const { instances, ...rest } = Row.parse(rows[0]);
     return { ...rest, instances: new Map(instances.map(({ id, ...instance }) => [id, instance])) };
   },
