@@ -26,6 +26,7 @@ export const createSimulatedOwner = (
   /** Of this life: a process that starts again is another owner. */
   name: string,
   leases: () => LeaseStore,
+  tookOver: () => void,
 ): SimulatedOwner => {
   let epoch: number | undefined;
   let until = -Infinity;
@@ -45,6 +46,7 @@ export const createSimulatedOwner = (
     epoch = lease.epoch;
     trace.note(life.name, '', () => `owns the service with epoch ${String(epoch)}`);
     for (const consumer of consumers) if (consumer.service === service) bus.takeBack(consumer.name);
+    tookOver();
   };
 
   return {

@@ -184,7 +184,14 @@ export const addNode = <To extends Addressed, Event extends { readonly type: str
     const own =
       service === 'executor'
         ? undefined
-        : createSimulatedOwner(world, service, born, `${name}/${String(lives)}`, () => connected.leases);
+        : createSimulatedOwner(
+            world,
+            service,
+            born,
+            `${name}/${String(lives)}`,
+            () => connected.leases,
+            () => core.engine.lookAnew(),
+          );
     owner = own;
     const connected = databases[service].connect(
       born,

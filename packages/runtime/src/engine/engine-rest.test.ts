@@ -7,7 +7,7 @@ import { CommitUnknown, type Publisher } from './ports.ts';
 const STALE_MS = 5_000;
 
 /** An engine with a clock, and the questions that it asks its store. */
-const setup = (publisher?: Publisher) => {
+const setup = (publisher?: Publisher, isOwner?: () => boolean) => {
   const clock = stillClock();
   const memory = createMemoryStore(clock.now);
   const asked = { nextDue: 0, claimOutbox: 0 };
@@ -27,6 +27,7 @@ const setup = (publisher?: Publisher) => {
   const options = {
     clock: { now: clock.now, after: () => () => undefined },
     ...(publisher && { publisher }),
+    ...(isOwner && { isOwner }),
   };
   const run = engineOver(store, options);
   const tick = async (): Promise<void> => {
@@ -51,6 +52,12 @@ describe('the timers of a process at rest', () => {
   test('a process without timers asks its store once in five seconds', async () => {
     const { tick, clock, asked } = setup();
     for (let at = 0; at < 50; at += 1, clock.advance(200)) await tick();
+    expect(asked.nextDue).toBe(2);
+  });
+
+  test('a process that alone owns its service asks its store once in fifteen seconds', async () => {
+    const { tick, clock, asked } = setup(undefined, () => true);
+    for (let at = 0; at < 150; at += 1, clock.advance(200)) await tick();
     expect(asked.nextDue).toBe(2);
   });
 

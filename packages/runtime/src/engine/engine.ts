@@ -32,7 +32,7 @@ export type EngineOptions<Event extends { readonly type: string }, Work> = {
   /** Called with the events of each batch after its commit, for metrics. */
   readonly onCommitted?: ((events: readonly CommittedEvent<Event>[]) => void) | undefined;
   readonly cacheMax: number;
-  /** Whether this process owns the service. Left out: always. Messages for a service of another owner go over the bus. */
+  /** Whether this process alone owns the service. Left out: every replica does. Messages for a service of another owner go over the bus. */
   readonly isOwner?: (() => boolean) | undefined;
   /** Another process owns the service: the store refused the batch for good. */
   readonly onFenced?: (() => void) | undefined;

@@ -316,9 +316,25 @@ export const createHost = (options: HostOptions) => {
     }
   };
 
+  /** Fires the timers of these services that are due, after the current batch. */
+  const tick = (of: readonly Member[]): void => {
+    const due = of.filter((member) => member.timers.isDue());
+    for (const member of due) member.wantTimers(true);
+    if (due.length > 0) wake();
+  };
+
   return {
     /** Resolves when every accepted message is handled. */
     idle,
+    /** The same as `tick` of all engines whose services this process owns. */
+    tick: (): void => tick(members.filter((member) => member.isOwner())),
+    /** The same as `sweep` of these engines, one after another. Throws the first failure after all of them. */
+    sweep: async (olderThanMs: number): Promise<void> => {
+      const failures: unknown[] = [];
+      for (const member of members)
+        if (member.isOwner()) await member.sweep(olderThanMs).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
+    },
     /** Adds a service to the process. */
     add: <To extends Addressed, Event extends { readonly type: string }, Work>(
       service: EngineOptions<Event, Work>,
@@ -332,11 +348,7 @@ export const createHost = (options: HostOptions) => {
         keepDeadLetter: (row, stored) => member.bury({ row, stored }),
         receive: member.receive,
         hasDecided: member.hasDecided,
-        tick: () => {
-          if (!member.timers.isDue()) return;
-          member.wantTimers(true);
-          wake();
-        },
+        tick: () => tick([member]),
         sweep: member.sweep,
         lookAnew: member.lookAnew,
         backlog: member.backlog,

@@ -53,8 +53,9 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
   const underWay = new Set<Promise<void>>();
   const decided = new Set<string>();
   let readers: readonly (readonly [(tokens: readonly string[]) => boolean, Inbound<Addressed>])[] = [];
-  const timers = createLooks(clock);
-  const outbox = createLooks(clock);
+  const isAlone = options.isOwner !== undefined;
+  const timers = createLooks(clock, isAlone);
+  const outbox = createLooks(clock, isAlone);
   const doubtOutbox = (): void => outbox.press(DOUBT_MS);
   let timersWanted = false;
   /** Lazy messages have waited long enough, or may wait for a batch that is yet to come. */

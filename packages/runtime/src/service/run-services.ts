@@ -2,6 +2,7 @@ import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { createHost, type Host } from '../host/host.ts';
 import type { Logger } from '../observability/log.ts';
 import { createLeasePool, createLeases } from '../ownership/lease-store.ts';
+import { startPeriodic } from '../observability/periodic.ts';
 import { mergeExpositions } from '../observability/merge-expositions.ts';
 import { createPool } from '../store/pool.ts';
 import { databaseSettings, type ServiceEnv } from './config.ts';
@@ -17,6 +18,12 @@ const CORE_CONNECTIONS_MAX = 4;
 
 /** In a core one transaction decides while another one commits. */
 const CORE_OVERLAP_MAX = 2;
+
+/** The interval of the look for due timers: the precision of every deadline in the system. */
+const TICK_MS = 200;
+const SWEEP_MS = 1_000;
+/** An outbox row of this age was left by a crash, or by a bus that did not confirm. */
+const OUTBOX_STALE_MS = 5_000;
 
 const createHostOf = (env: ServiceEnv, overlapMax = 1): Host =>
   createHost({
@@ -78,6 +85,10 @@ export const startServices = async (
     mergeExpositions(parts.map(({ exposition }) => exposition)),
     webs[0],
   );
+  const jobs = hosts.flatMap((host) => [
+    startPeriodic('timers', TICK_MS, host.tick, log),
+    startPeriodic('outbox', SWEEP_MS, () => host.sweep(OUTBOX_STALE_MS), log),
+  ]);
   for (const definition of definitions) definition.log.info({ httpPort: http.port }, 'service started');
 
   const idle = (): Promise<unknown> => Promise.all(hosts.map((host) => host.idle()));
@@ -86,6 +97,7 @@ export const startServices = async (
     await idle();
     await Promise.all(parts.map((part) => part.finish()));
     await idle();
+    await Promise.all(jobs.map((job) => job.stop()));
     await Promise.all(parts.map((part) => part.close()));
     await http.stop();
     await Promise.all([pools?.transactions.end(), pools?.leasePool.end()]);

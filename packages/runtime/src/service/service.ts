@@ -154,13 +154,8 @@ export type RunningPart = {
   readonly close: () => Promise<void>;
 };
 
-/** The interval of the look for due timers: the precision of every deadline in the system. */
-const TICK_MS = 200;
-const SWEEP_MS = 1_000;
 /** Short, so that a service that restarts every minute still purges. */
 const PURGE_MS = 30_000;
-/** An outbox row of this age was left by a crash, or by a bus that did not confirm. */
-const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
 /** Below the time in which a standby takes over from a frozen owner. */
 const OWNER_PULL_MS = 1_500;
@@ -194,11 +189,10 @@ const connect = async (
   const database = { ...databaseSettings(env), schema: service, name: `holdpoint-${service}` };
   const pool = createPool({ ...database, max: env.HOLDPOINT_DATABASE_CONNECTIONS_MAX - 1 }, log);
   const leasePool = createLeasePool(database, log);
-  const connection = await connectBus(bus, log);
-  const topology =
-    topologySeed === undefined
-      ? undefined
-      : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
+  const [connection, topology] = await Promise.all([
+    connectBus(bus, log),
+    topologySeed && connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log),
+  ]);
   return { pool, leasePool, connection, topology };
 };
 
@@ -209,6 +203,8 @@ const keepPositions = (
   pool: Pool,
   { meter, gauge }: Metrics,
   log: Logger,
+  /** The bus may have lost messages: timers that send them again are due soon. */
+  hurried: () => void,
 ): (() => Promise<TopologyKeeper>) => {
   let current: TopologyKeeper | undefined;
   const displaced = meter.counter(
@@ -226,7 +222,10 @@ const keepPositions = (
       topology,
       positions: {
         ...createWatermarkStore(pool),
-        onLoss: async () => log.warn({ resends: await hurryResends(pool) }, 'bus may have lost messages'),
+        onLoss: async () => {
+          log.warn({ resends: await hurryResends(pool) }, 'bus may have lost messages');
+          hurried();
+        },
         onDisplaced: (_consumer, _stream, reason) => displaced(1, { reason }),
       },
     });
@@ -259,7 +258,8 @@ export const defineService = <
     const { pool, leasePool, connection, topology } = await connect(identity, env, log);
     const metrics = createMetrics(service, log, showsProcess);
     const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
-    const startKeeper = topology && keepPositions(topology, identity.topology, pool, metrics, log);
+    const startKeeper =
+      topology && keepPositions(topology, identity.topology, pool, metrics, log, () => engine.lookAnew());
     const keys = createTrustedKeys({
       trust: parseTrust(readSecretFile(TRUST_FILE, env.HOLDPOINT_TRUST_FILE)),
       path: env.HOLDPOINT_TRUST_FILE,
@@ -307,7 +307,7 @@ export const defineService = <
       clock: systemClock,
       log,
       seals,
-      isOwner: owner.isOwner,
+      isOwner: owner.fence && owner.isOwner,
       onFenced: owner.onFenced,
       route: owner.route,
       observer: metrics.observer,
@@ -358,14 +358,15 @@ export const defineService = <
       ...admin,
       ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
     } as Endpoints<S, To>;
-    let api: { readonly stop: () => Promise<void> } | undefined;
+    let api: { readonly which: 'all' | 'queries'; readonly stop: () => Promise<void> } | undefined;
     let sources: readonly Source[] = [];
     let keeper: TopologyKeeper | undefined;
     await owner.start({
       answer: async (which) => {
         const earlier = api;
+        if (earlier?.which === which) return;
         const answered = which === 'all' ? endpoints : queriesOf(endpoints);
-        api = await serveApi(connection, service, answered, engine, log);
+        api = { which, ...(await serveApi(connection, service, answered, engine, log)) };
         await earlier?.stop();
       },
       begin: async () => {
@@ -385,22 +386,8 @@ export const defineService = <
         await Promise.all(open.map((source) => source.stop()));
       },
     });
-    const ifOwner = (job: () => void | Promise<unknown>) => () => (owner.isOwner() ? job() : undefined);
-    const jobs = [
-      startPeriodic(
-        'timers',
-        TICK_MS,
-        ifOwner(() => engine.tick()),
-        log,
-      ),
-      startPeriodic(
-        'outbox',
-        SWEEP_MS,
-        ifOwner(() => engine.sweep(OUTBOX_STALE_MS)),
-        log,
-      ),
-      startPeriodic('purge', PURGE_MS, ifOwner(purgeNow), log),
-    ];
+    const purgeIfOwner = async (): Promise<void> => void (owner.isOwner() && (await purgeNow()));
+    const purging = startPeriodic('purge', PURGE_MS, purgeIfOwner, log);
     const checks: readonly Check[] = [
       { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
       { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
@@ -440,7 +427,7 @@ export const defineService = <
         await api?.stop();
         await host.idle();
         await firstPoll;
-        await Promise.all([...jobs, polled].map((job) => job.stop()));
+        await Promise.all([purging, polled].map((job) => job.stop()));
         metrics.stop();
         await keys.stop();
         await identity.seal.stop();
