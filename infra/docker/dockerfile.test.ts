@@ -31,6 +31,12 @@ test('the last stages run nothing and do not run as root, so that every build gi
   }
 });
 
+test('the Dockerfile names no architecture and downloads no program, so that it builds for every one of its base', async () => {
+  const steps = (await text('infra/docker/Dockerfile')).replaceAll(/^#.*$/gm, '');
+  expect(steps).not.toMatch(/amd64|x86|x64|arm64|aarch64|TARGETARCH|TARGETPLATFORM|BUILDPLATFORM/i);
+  expect(steps).not.toMatch(/https?:|\bcurl\b|\bwget\b|^ADD /m);
+});
+
 test('the image contains the console page, and nothing of its bundler', async () => {
   const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
   const [modules, page, tree] = ['modules', 'console', 'tree'].map(

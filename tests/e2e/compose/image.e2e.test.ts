@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '@holdpoint/infra/local/folders';
 import { z } from 'zod';
 import { BUILD_WITHIN_MS, docker, MANIFEST, whyNoCompose } from './project.ts';
 
@@ -82,6 +83,43 @@ const start = async (
     return { code, output: `${stdout}${stderr}` };
   }
 };
+
+/** The head of a 64-bit ELF program for an architecture (`e_machine`). No kernel goes beyond it on another machine. */
+const foreignProgram = (machine: number): Buffer => {
+  const program = Buffer.alloc(4_096);
+  program.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
+  program.writeUInt16LE(2, 16);
+  program.writeUInt16LE(machine, 18);
+  return program;
+};
+const [ARM64, AMD64] = [0xb7, 0x3e];
+
+test.skipIf(obstacle !== undefined)(
+  'an image for another architecture ends with the error of the troubleshooting guide, whose command tells the architecture',
+  async () => {
+    const [other, machine] = process.arch === 'arm64' ? ['amd64', AMD64] : ['arm64', ARM64];
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-image-'));
+    const image = `${NAME}:other`;
+    try {
+      writeFileSync(join(folder, 'tini'), foreignProgram(machine), { mode: 0o755 });
+      writeFileSync(
+        join(folder, 'Dockerfile'),
+        'FROM scratch\nCOPY tini /usr/bin/tini\nENTRYPOINT ["/usr/bin/tini", "--", "holdpoint"]\n',
+      );
+      await docker(['build', '--quiet', '--platform', `linux/${other}`, '--tag', image, folder]);
+      const { code, output } = await start(image, '--version');
+      expect(code).not.toBe(0);
+      expect(output.trim().split('\n').at(-1)).toMatch(/exec format error/);
+      const guide = readFileSync(join(root, 'docs', 'troubleshooting.md'), 'utf8');
+      const [, format = ''] =
+        /`exec format error` \| `docker image inspect --format '(.+?)' /.exec(guide) ?? [];
+      expect((await docker(['image', 'inspect', '--format', format, image])).trim()).toBe(other);
+    } finally {
+      rmSync(folder, { recursive: true });
+      await docker(['image', 'rm', '--force', image]);
+    }
+  },
+);
 
 describe.skipIf(obstacle !== undefined)('the image', () => {
   beforeAll(() => build(first), BUILD_WITHIN_MS);
