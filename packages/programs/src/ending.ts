@@ -55,6 +55,9 @@ export const completeTask = (builder: DecisionBuilder, node: NodeId): void => {
   notifyWatchers(builder);
 };
 
+/** The codes of an effect that was not approved. */
+const REFUSALS: ReadonlySet<string> = new Set(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
+
 export const failTask = (
   builder: DecisionBuilder,
   { code, message, details }: ErrorBody,
@@ -63,7 +66,7 @@ export const failTask = (
   const before = builder.task();
   const { from } = before;
   const error = { code, message, details: { ...details, node, ...(from !== undefined && { from }) } };
-  builder.emit({ type: 'failed', outcome: code === 'ERR_FORBIDDEN' ? 'blocked' : 'failed', error });
+  builder.emit({ type: 'failed', outcome: REFUSALS.has(code) ? 'blocked' : 'failed', error });
   releaseAll(builder, before, 'the task has failed');
   notifyWatchers(builder);
 };

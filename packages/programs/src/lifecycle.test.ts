@@ -577,6 +577,16 @@ describe('a failed attempt', () => {
       );
   });
 
+  test.each([
+    ['ERR_FORBIDDEN', 'blocked'],
+    ['APPROVALS_EXPIRED', 'blocked'],
+    ['PROGRAM_PHASE_FAILED', 'failed'],
+  ])('a phase that fails with %s leaves the task %s', (code, outcome) => {
+    given(...after(submission(), claim(1)))
+      .when(end(1, failedWith('no tea', code)), NOW)
+      .thenEmitsLike({ type: 'phase_failed' }, { type: 'failed', outcome, error: { code } });
+  });
+
   test('retries follow with a doubling delay, up to the limit of the phase', () => {
     given(...after(...failing(['retry', 2])))
       .when(end(1, failedWith()), NOW)

@@ -69,10 +69,10 @@ export const completed = (next?: string, state: JsonObject = { topic: 'tea' }, o
   ...(output !== undefined && { output }),
   ...(next !== undefined && { next: node(next) }),
 });
-export const failedWith = (message = 'no tea'): PhaseEnd => ({
+export const failedWith = (message = 'no tea', code = 'PROGRAM_PHASE_FAILED'): PhaseEnd => ({
   kind: 'failed',
   stage: 'run',
-  error: { code: 'PROGRAM_PHASE_FAILED', message },
+  error: { code, message },
 });
 export const question: ProgramQuestion = { title: 'Shall it go out?', input: { kind: 'approval' } };
 export const inputRequested = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({

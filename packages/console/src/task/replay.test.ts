@@ -29,6 +29,15 @@ const jobs = (version: number) =>
   );
 
 describe('a task at one version', () => {
+  test.each(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED'])('a node that ends with %s is refused', (code) => {
+    const ended = { phase: 'failed', node: 'ship', attempt: 1, outcome: 'blocked', error: { code } };
+    const nodes = taskAt(
+      history(['submitted', { phase: 'queued', definition }], ['node_ended', ended]),
+      2,
+    ).nodes;
+    expect(nodes.get('ship')?.job).toBe('blocked_by_approval');
+  });
+
   test.each([
     [1, 'queued', { build: 'queued 1', ship: 'queued 1' }],
     [2, 'executing', { build: 'running 1', ship: 'queued 1' }],

@@ -51,11 +51,13 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const dataOf = (value: unknown): Data => (typeof value === 'object' && value !== null ? (value as Data) : {});
 
+const REFUSALS: ReadonlySet<string> = new Set(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
+
 const jobAfter = (type: string, data: Data, before: JobStatus): JobStatus => {
   if (type === 'node_waiting') return WAITS[textOf(dataOf(data['wait'])['kind'])] ?? before;
   if (type === 'node_ended') {
-    const refused = dataOf(data['error'])['code'] === 'ERR_FORBIDDEN';
-    return refused ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
+    const code = textOf(dataOf(data['error'])['code']);
+    return REFUSALS.has(code) ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
   }
   if (type === 'node_resumed') return before === 'paused' ? 'queued' : before;
   return BECOMES[type] ?? before;

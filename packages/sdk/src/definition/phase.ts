@@ -121,7 +121,7 @@ export type EffectSpec<State, Input, Name extends string, Result> = Common<State
     readonly effect: (state: Frozen<State>) => EffectRequest<Result>;
     /** Stores the outputs of the effect in a draft of the state. */
     readonly onResult?: (outputs: Result, draft: Draft<State>) => void;
-    /** The next phase after a rejection; by default the phase fails with `ERR_FORBIDDEN`. */
+    /** The next phase after a rejection; by default the phase fails with the code of `EffectRejected`. */
     readonly onRejected?: Name;
     readonly next: Next<Name, readonly [state: Frozen<State>]>;
   };

@@ -1,11 +1,15 @@
 import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { RemoteError } from '@holdpoint/contracts/effect/remote';
 
-/** An approver rejected the effect, or its own `approvalTimeoutMs` has passed. Its code is `ERR_FORBIDDEN`. */
+/**
+ * An approver rejected the effect (`ERR_FORBIDDEN`), or its own `approvalTimeoutMs` has passed (`APPROVALS_EXPIRED`). `code`: that of
+ * the effect.
+ */
 export class EffectRejected extends HoldpointError {
   override readonly name = 'EffectRejected';
-  constructor(message: string, details?: ErrorBody['details']) {
-    super('ERR_FORBIDDEN', message, { ...(details && { details }) });
+  constructor(message: string, details?: ErrorBody['details'], code?: string) {
+    const own = code === 'APPROVALS_EXPIRED' ? code : 'ERR_FORBIDDEN';
+    super(own, message, { ...(details && { details }) });
   }
 }
 

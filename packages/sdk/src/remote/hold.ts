@@ -54,7 +54,7 @@ export const outcomeOf = <Outputs>(
     case 'applied':
       return { outputs: outputsOf(held, schema) };
     case 'rejected':
-      throw new EffectRejected(comment ?? message, { ...(by !== undefined && { by }) });
+      throw new EffectRejected(comment ?? message, { ...(by !== undefined && { by }) }, error?.code);
     case 'failed':
       throw effectFailed(error ?? { code: 'NODE_FAILED', message });
     case 'cancelled':

@@ -369,11 +369,8 @@ describe("a gate's suggestion for a decision", () => {
     const again = asked.when(recover('retry', { node: id('a') })).wait(1);
     expect(again.said).toEqual(['approval_requested a#2']);
     expect(asked.when(recover('escalate', { node: id('a') })).statusOf('a')).toEqual(['escalated']);
-    expect(
-      gated({ expire: returned({ phase: 'recovering' }) })
-        .when(expires('a'))
-        .statusOf('a'),
-    ).toEqual(['recovering']);
+    const late = gated({ expire: returned({ phase: 'recovering' }) }).when(expires('a'));
+    expect(late.sent('recovery.assess')[0]?.data).toMatchObject({ error: { code: 'APPROVALS_EXPIRED' } });
   });
 
   test('an approved effect under a verdict runs under its grant if the verdict allows it', () => {
@@ -414,7 +411,10 @@ describe("a gate's suggestion for a decision", () => {
 
   test('an expired request pauses the job, and its retry asks again', () => {
     const paused = play([gatedEffect('a')]).when(expires('a'), givesUp('a'));
-    expect(paused.node('a').failure?.paused).toBe('expired: no decision before the deadline');
+    expect(paused.node('a').failure).toMatchObject({
+      paused: 'expired: no decision before the deadline',
+      error: { code: 'APPROVALS_EXPIRED' },
+    });
     expect(decided(paused)).toMatchObject([{ reason: 'expired: no decision before the deadline' }]);
     expect(paused.said).toEqual(['node_escalated a', 'stuck_asked a']);
     expect(paused.task.phase).toBe('paused');
@@ -425,7 +425,7 @@ describe("a gate's suggestion for a decision", () => {
     const over = play([effect('a', {}, { endsOnExpiry: true })]).when(expires('a'));
     expect(over.node('a')).toMatchObject({
       status: 'blocked',
-      error: { code: 'ERR_FORBIDDEN', message: 'expired: no decision before the deadline' },
+      error: { code: 'APPROVALS_EXPIRED', message: 'expired: no decision before the deadline' },
     });
   });
 

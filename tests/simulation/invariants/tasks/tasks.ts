@@ -91,6 +91,8 @@ const checkOutcome = (
   );
 };
 
+const NOT_APPROVED: ReadonlySet<string> = new Set(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
+
 /** Its request was decided, and its gate hands it to operators: no order was sent. */
 const isHeldByGate = (
   { approvals }: World['books'],
@@ -98,7 +100,7 @@ const isHeldByGate = (
   { node, paused, error }: OfTask<'node_failed'>,
 ): boolean => {
   const { gate } = nodeState(task, node);
-  if (paused === undefined || error.code !== 'ERR_FORBIDDEN' || gate === undefined) return false;
+  if (paused === undefined || !NOT_APPROVED.has(error.code) || gate === undefined) return false;
   return approvals.stateOf(gate.approval).status === 'closed';
 };
 

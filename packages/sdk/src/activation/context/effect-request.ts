@@ -28,7 +28,7 @@ export const effectResult = (ended: EffectEnd, { result }: EffectRequest<unknown
     case 'succeeded':
       return result === undefined ? (outputs satisfies JsonObject) : parseResult(result, outputs);
     case 'blocked':
-      throw new EffectRejected(error?.message ?? 'the effect was not approved', error?.details);
+      throw new EffectRejected(error?.message ?? 'the effect was not approved', error?.details, error?.code);
     case 'failed':
     case 'cancelled': {
       const code = (error?.code ?? (outcome === 'failed' ? 'NODE_FAILED' : 'NODE_CANCELLED')) as ErrorCode;

@@ -1,7 +1,10 @@
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { effectResult } from '../context/effect-request.ts';
 import type { PhaseContext } from '../../definition/context.ts';
 import { EffectFailed, EffectRejected } from '../../remote/effect-errors.ts';
+import { outcomeOf } from '../../remote/hold.ts';
 import { agentPhase, effectPhase, play, type State } from '../../testing/fixture.ts';
 
 const request = (idempotencyKey = 'k', text = 'x') =>
@@ -281,6 +284,22 @@ describe('an effect phase', () => {
       },
     );
     expect(await ended()).toMatchObject({ code: 'ERR_FORBIDDEN' });
+  });
+
+  test.each([
+    ['ERR_FORBIDDEN', 'ERR_FORBIDDEN'],
+    ['APPROVALS_EXPIRED', 'APPROVALS_EXPIRED'],
+    ['APPROVALS_ARGUMENTS_INVALID', 'ERR_FORBIDDEN'],
+  ])('an effect that ends with %s before its approval is rejected with %s', (code, thrown) => {
+    const error = { code, message: 'no' };
+    const rejected = expect.objectContaining({
+      name: 'EffectRejected',
+      code: thrown,
+      message: 'no',
+    }) as Error;
+    expect(() => effectResult({ outcome: 'blocked', error }, request())).toThrow(rejected);
+    const held = { id: 't-1', capability: 'refund', key: 'ch_1', state: 'rejected', error } as const;
+    expect(() => outcomeOf({ ...held, id: TaskId.parse(held.id) }, undefined)).toThrow(rejected);
   });
 
   test('an effect phase fails when its outputs do not fit the schema', async () => {

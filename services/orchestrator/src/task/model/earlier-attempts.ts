@@ -1,4 +1,5 @@
 import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
+import type { ErrorCode } from '@holdpoint/contracts/values/errors';
 import { suggestionsOf } from '@holdpoint/workflows/gate/problems';
 import {
   type GateDecision,
@@ -12,6 +13,10 @@ import {
 /** Gates show only the latest; the history has all. */
 const EARLIER_KEPT = 20;
 const MESSAGE_MAX = 2_000;
+
+/** The error of a node whose effect may not run after this decision. */
+export const decisionCode = (outcome: GateDecision['outcome']): ErrorCode =>
+  outcome === 'expired' ? 'APPROVALS_EXPIRED' : 'ERR_FORBIDDEN';
 
 export const decisionText = ({ outcome, by, comment }: GateDecision): string =>
   outcome === 'expired'
@@ -31,7 +36,10 @@ const endOf = (state: NodeState): string => {
 const errorOf = (state: NodeState): EarlierAttempt['error'] => {
   const { error, failure, gate } = state;
   if (outcomeOf(state) === 'succeeded') return null;
-  const decided = gate?.closed && { code: 'ERR_FORBIDDEN', message: decisionText(gate.closed) };
+  const decided = gate?.closed && {
+    code: decisionCode(gate.closed.outcome),
+    message: decisionText(gate.closed),
+  };
   const found = error ?? decided ?? failure?.error;
   return found === undefined
     ? null

@@ -8,7 +8,7 @@ import { recordCheckpoint } from '../model/checkpoints.ts';
 import { onInDoubtAnswer } from './in-doubt.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { decisionText } from '../model/earlier-attempts.ts';
+import { decisionCode, decisionText } from '../model/earlier-attempts.ts';
 import { blockNode } from '../graph/ending.ts';
 import { finishAttempt } from '../graph/finish.ts';
 import { gateScope } from '../outgoing/gate-scope.ts';
@@ -170,7 +170,7 @@ const applyRoute = (
       note();
       return requestVerdict(builder, node, 'run', {
         outcome: 'failed',
-        error: errorBody('ERR_FORBIDDEN', said),
+        error: errorBody(refusalCodeOf(event), said),
       });
     case 'known': {
       close(builder, resolution, closing);
@@ -182,9 +182,10 @@ const applyRoute = (
 };
 
 /** A request that was refused before anybody was asked names the code of its problem. */
-const refusalCodeOf = ({ surface, comment = '' }: ApprovalResolved): ErrorCode | undefined => {
+const refusalCodeOf = ({ outcome, surface, comment = '' }: ApprovalResolved): ErrorCode => {
   const [code = ''] = comment.split(':', 1);
-  return surface === 'policy' && isErrorCode(code) ? code : undefined;
+  if (surface === 'policy' && isErrorCode(code)) return code;
+  return decisionCode(outcome);
 };
 
 /** Why the node does not continue. */
@@ -203,7 +204,7 @@ const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision =>
 const pauseNode = (builder: DecisionBuilder, { event }: Resolution, paused: string): void =>
   requestVerdict(builder, event.node, 'run', {
     outcome: 'failed',
-    error: errorBody('ERR_FORBIDDEN', paused),
+    error: errorBody(refusalCodeOf(event), paused),
     paused,
   });
 
