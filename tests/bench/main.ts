@@ -111,6 +111,7 @@ const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
 /** The services run compiled code after so many tasks. A short run warms up for at most twice its length. */
 const WARM_UP_TASKS = 10_000;
+const WARM_UP_SECONDS_MAX = 60;
 /** The default number of slots of the executor. */
 const PLACES = 1_000;
 const MIB = 1_048_576;
@@ -345,7 +346,8 @@ try {
       ...Object.fromEntries(more.map(({ service, pid }, at) => [`${service}-${String(at)}`, pid()])),
     };
     const atOnce = Number(values['replicas-in-flight']);
-    await load.measure(atOnce, WARM_UP_SECONDS);
+    // New processes start and compile meanwhile.
+    await load.measure(atOnce, WARM_UP_SECONDS_MAX, WARM_UP_TASKS);
     print(await measureReplicas(running, load, all, { replicas: count, inFlight: atOnce, seconds }));
   }
   await Promise.all(more.map((replica) => replica.stop()));

@@ -89,6 +89,12 @@ export const measureReplicas = async (
         tasks,
       3,
     );
+  /** By process, busiest first. An owner is the busiest of its service, and the others stand by. */
+  const cpuPercentsOf = (name: string): readonly number[] =>
+    Object.entries(cpuAfter)
+      .filter(([each]) => each.replace(/-\d+$/, '') === name)
+      .map(([each, used]) => round(((used - (cpuBefore[each] ?? 0)) * 100) / sample.seconds, 1))
+      .toSorted((one, other) => other - one);
   const names = [...new Set(Object.keys(pids).map((name) => name.replace(/-\d+$/, '')))];
   return {
     measurement: 'replicas',
@@ -98,6 +104,7 @@ export const measureReplicas = async (
     tasksPerSecond: round(tasks / sample.seconds, 1),
     submitToCompleteMs: percentiles(sample.totalMs),
     cpuMsPerTaskBy: Object.fromEntries(names.map((name) => [name, cpuOf(name)])),
+    cpuPercentByProcess: Object.fromEntries(names.map((name) => [name, cpuPercentsOf(name)])),
     walBytesPerTask: Math.round((after.walBytes - before.walBytes) / tasks),
     transactionsPerTask: round((after.commits - before.commits) / tasks, 2),
     connections: after.connections,
