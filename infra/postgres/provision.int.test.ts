@@ -24,10 +24,10 @@ let server: PostgresServer;
 const FIRST = `
 import { sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
 export const up = async (db) => {
-  await sql\`create table events (aggregate text, version int, data jsonb, primary key (aggregate, version))\`.execute(db);
+  await sql\`create table event_runs (aggregate text, version int, data jsonb, primary key (aggregate, version))\`.execute(db);
   await sql\`create table heads (id text primary key, version int not null)\`.execute(db);
   await sql\`create table outbox (id bigint generated always as identity, messages json)\`.execute(db);
-  await sql\`insert into events values ('a', 1, '{}')\`.execute(db);
+  await sql\`insert into event_runs values ('a', 1, '{}')\`.execute(db);
 };`;
 const SECOND = `
 import { sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
@@ -149,27 +149,29 @@ describe('provisioning', { timeout: 30_000 }, () => {
 
   test.each(services)('%s works in its own schema without naming it', async (service) => {
     await as(service, async (client) => {
-      expect((await client.query('select aggregate from events')).rows).toContainEqual({ aggregate: 'a' });
+      expect((await client.query('select aggregate from event_runs')).rows).toContainEqual({
+        aggregate: 'a',
+      });
       await client.query("insert into heads values ('h', 1)");
       await client.query("select * from heads where id = 'h' for update");
       await client.query("update heads set version = 2 where id = 'h'");
       await client.query("delete from heads where id = 'h'");
       await client.query("insert into outbox (messages) values ('[]')");
-      await client.query("insert into events values ($1, 1, '{}')", [service]);
+      await client.query("insert into event_runs values ($1, 1, '{}')", [service]);
     });
   });
 
   test.each(services)('%s cannot change or delete an event', async (service) => {
     for (const statement of [
-      "update events set data = '[]'",
-      'delete from events',
-      'truncate events',
-      'drop table events',
-      'alter table events add x int',
+      "update event_runs set data = '[]'",
+      'delete from event_runs',
+      'truncate event_runs',
+      'drop table event_runs',
+      'alter table event_runs add x int',
     ]) {
       expect([statement, await refusal(service, statement)]).toEqual([
         statement,
-        expect.stringMatching(/permission denied for table events|must be owner of table events/),
+        expect.stringMatching(/permission denied for table event_runs|must be owner of table event_runs/),
       ]);
     }
   });
@@ -177,7 +179,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
   test.each(services)('%s does not see the other schemas', async (service) => {
     for (const other of services.filter((each) => each !== service)) {
       for (const statement of [
-        `select * from ${other}.events`,
+        `select * from ${other}.event_runs`,
         `insert into ${other}.heads values ('x', 1)`,
       ]) {
         expect(await refusal(service, statement)).toBe(`permission denied for schema ${other}`);

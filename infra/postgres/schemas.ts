@@ -43,7 +43,7 @@ const tablesOf = async (client: Client, schema: string): Promise<readonly Table[
   return rows;
 };
 
-const APPEND_ONLY: ReadonlySet<string> = new Set(['events', 'shared_content']);
+const APPEND_ONLY: ReadonlySet<string> = new Set(['event_runs', 'shared_content']);
 
 /**
  * Events and the content that they share are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.

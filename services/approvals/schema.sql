@@ -25,13 +25,12 @@ CREATE TABLE dead_letters (
   resolution json
 );
 
-CREATE TABLE events (
-  aggregate text NOT NULL,
-  version integer NOT NULL,
-  type text NOT NULL,
+CREATE TABLE event_runs (
   at timestamp with time zone NOT NULL,
+  first integer NOT NULL,
+  aggregate text NOT NULL,
   trace text,
-  data json NOT NULL
+  events json NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE heads (
@@ -120,9 +119,9 @@ ALTER TABLE audit_head ADD CONSTRAINT audit_head_pkey PRIMARY KEY (one);
 
 ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
 
-ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_first_check CHECK ((first > 0));
 
-ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_pkey PRIMARY KEY (aggregate, first);
 
 ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
 
@@ -135,6 +134,8 @@ ALTER TABLE inbox_entries ADD CONSTRAINT inbox_entries_pkey PRIMARY KEY (id, mem
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_owner_epoch_key UNIQUE (owner, epoch);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
 
@@ -186,6 +187,24 @@ CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate='
 
 CREATE INDEX timers_due ON approvals.timers USING btree (due_at);
 
+CREATE VIEW events AS
+ SELECT r.aggregate,
+    (((r.first + e.place) - 1))::integer AS version,
+    btrim(((e.data -> 'type'::text))::text, '"'::text) AS type,
+    r.at,
+    r.trace,
+    e.data,
+    r.first AS run
+   FROM (approvals.event_runs r
+     CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY e(data, place));
+
+CREATE VIEW first_events AS
+ SELECT aggregate,
+    at,
+    (events -> 0) AS data
+   FROM approvals.event_runs
+  WHERE (first = 1);
+
 CREATE VIEW requests AS
  SELECT h.id,
     h.status,
@@ -194,7 +213,7 @@ CREATE VIEW requests AS
     e.data AS asked,
     approvals.request_view(e.data, h.view) AS view
    FROM (approvals.heads h
-     JOIN approvals.events e ON (((e.aggregate = h.id) AND (e.version = 1))))
+     JOIN approvals.first_events e ON ((e.aggregate = h.id)))
   WHERE ((h.kind = 'approval'::text) AND (h.status <> 'withdrawn'::text));
 
 CREATE OR REPLACE FUNCTION approvals.inbox_audience(view json)
@@ -349,12 +368,12 @@ AS $function$
            AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (ARRAY['outcome']::text[]))
            AND NOT EXISTS (
   SELECT FROM orchestrator.heads t
-   WHERE t.id = (SELECT btrim((e.data->'task')::text, '"') FROM events e WHERE e.aggregate = h.id AND e.version = 1)
+   WHERE t.id = (SELECT btrim((e.data->'task')::text, '"') FROM first_events e WHERE e.aggregate = h.id)
      AND (t.finished_at IS NULL OR t.finished_at >= due
        OR EXISTS (SELECT FROM orchestrator.timers w WHERE w.aggregate = t.id)))
          ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
       IF cardinality(gone) > 0 THEN
-        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM event_runs WHERE aggregate = ANY (gone);
         DELETE FROM snapshots WHERE aggregate = ANY (gone);
         DELETE FROM timers WHERE aggregate = ANY (gone);
         DELETE FROM heads WHERE id = ANY (gone);
@@ -380,22 +399,24 @@ CREATE OR REPLACE FUNCTION approvals.write_audit()
 AS $function$
     DECLARE
       lines audit[] := ARRAY(
-        SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
-                   sha256(convert_to(e.data::text, 'UTF8')),
-                   json_strip_nulls(row_to_json(entry))::text, '', '')::audit
-          FROM added e
-         CROSS JOIN LATERAL json_to_record(e.data) AS said(
-           "task" json, "node" json, "revision" json, "effectId" json, "digest" json, "title" json, "requestedBy" json, "audience" json, "policy" json, "floor" json, "gate" json, "workflow" json, "inDoubt" json, "input" json, "response" json, "agent" json, "expiresAt" json, "decision" json, "outcome" json, "by" json, "comment" json, "answer" json, "votes" json, "surface" json, "rule" json, "remembered" json, "code" json, "reminder" json, "step" json, "notice" json, "reference" json, "problem" json, "epoch" json, "approval" json, "requester" json, "spec" json, "author" json, "from" json, "reason" json, "name" json, "principal" json, "groups" json, "scopes" json, "seq" json, "hash" json, "key" json, "sealKey" json, effect json, statement json, "grant" text)
-         CROSS JOIN LATERAL (SELECT said."task", said."node", said."revision", said."effectId", said."digest", said."title", said."requestedBy", said."audience", said."policy", said."floor", said."gate", said."workflow", said."inDoubt", said."input", said."response", said."agent", said."expiresAt", said."decision", said."outcome", said."by", said."comment", said."answer", said."votes", said."surface", said."rule", said."remembered", said."code", said."reminder", said."step", said."notice", said."reference", said."problem", said."epoch", said."approval", said."requester", said."spec", said."author", said."from", said."reason", said."name", said."principal", said."groups", said."scopes", said."seq", said."hash", said."key", said."sealKey",
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'uses' END AS uses,
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'target' END AS target,
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'kind' END AS kind,
-             CASE e.type WHEN 'effect_outcome_recorded' THEN said.effect END AS effect,
-             CASE e.type WHEN 'audit_anchored' THEN said.statement END AS statement,
-             encode(sha256(convert_to(said."grant", 'UTF8')), 'hex') AS "grantSha256",
-             CASE e.type WHEN 'resolved' THEN encode(sha256(convert_to(said.statement #>> '{}', 'UTF8')), 'hex') END
-               AS "statementSha256") AS entry
-         ORDER BY e.aggregate, e.version);
+        SELECT ROW(0, (extract(epoch FROM r.at) * 1000)::bigint, r.aggregate, r.first + e.place - 1, btrim((e.data->'type')::text, '"'),
+                   sha256(convert_to(e.data::text, 'UTF8')), '{' || coalesce(entry.fields, '') || '}', '', '')::audit
+          FROM added r
+         CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY AS e(data, place)
+         CROSS JOIN LATERAL (
+           SELECT string_agg(CASE key
+  WHEN 'effect' THEN CASE
+    WHEN json_typeof(value) = 'object' THEN nullif(concat_ws(',', '"uses":' || (value->'uses')::text,
+      '"target":' || (value->'target')::text, '"kind":' || (value->'kind')::text), '')
+    WHEN btrim((e.data->'type')::text, '"') = 'effect_outcome_recorded' THEN '"effect":' || value::text END
+  WHEN 'statement' THEN CASE btrim((e.data->'type')::text, '"')
+    WHEN 'audit_anchored' THEN '"statement":' || value::text
+    WHEN 'resolved' THEN '"statementSha256":"' || encode(sha256(convert_to(value #>> '{}', 'UTF8')), 'hex') || '"' END
+  WHEN 'grant' THEN '"grantSha256":"' || encode(sha256(convert_to(value #>> '{}', 'UTF8')), 'hex') || '"'
+  ELSE '"' || key || '":' || value::text END, ',') AS fields
+             FROM json_each(e.data) AS said(key, value)
+            WHERE key = ANY ('{effect,statement,grant,task,node,revision,effectId,digest,title,requestedBy,audience,policy,floor,gate,workflow,inDoubt,input,response,agent,expiresAt,decision,outcome,by,comment,answer,votes,surface,rule,remembered,code,reminder,step,notice,reference,problem,epoch,approval,requester,spec,author,from,reason,name,principal,groups,scopes,seq,hash,key,sealKey}') AND value::text <> 'null') AS entry
+         ORDER BY r.aggregate, r.first, e.place);
       line audit;
       head audit_head;
     BEGIN
@@ -420,7 +441,7 @@ AS $function$
     END
   $function$;
 
-CREATE TRIGGER events_added AFTER INSERT ON approvals.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION approvals.write_audit();
+CREATE TRIGGER events_added AFTER INSERT ON approvals.event_runs REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION approvals.write_audit();
 
 CREATE TRIGGER heads_asked AFTER INSERT ON approvals.heads FOR EACH ROW WHEN ((new.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
 

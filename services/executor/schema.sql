@@ -28,13 +28,12 @@ CREATE TABLE doubts (
   since timestamp with time zone NOT NULL DEFAULT now()
 );
 
-CREATE TABLE events (
-  aggregate text NOT NULL,
-  version integer NOT NULL,
-  type text NOT NULL,
+CREATE TABLE event_runs (
   at timestamp with time zone NOT NULL,
+  first integer NOT NULL,
+  aggregate text NOT NULL,
   trace text,
-  data json NOT NULL
+  events json NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE heads (
@@ -120,9 +119,9 @@ ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
 
 ALTER TABLE doubts ADD CONSTRAINT doubts_pkey PRIMARY KEY (id);
 
-ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_first_check CHECK ((first > 0));
 
-ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_pkey PRIMARY KEY (aggregate, first);
 
 ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
 
@@ -184,6 +183,24 @@ CREATE INDEX objects_age ON executor.objects USING btree (stored_at);
 
 CREATE INDEX timers_due ON executor.timers USING btree (due_at);
 
+CREATE VIEW events AS
+ SELECT r.aggregate,
+    (((r.first + e.place) - 1))::integer AS version,
+    btrim(((e.data -> 'type'::text))::text, '"'::text) AS type,
+    r.at,
+    r.trace,
+    e.data,
+    r.first AS run
+   FROM (executor.event_runs r
+     CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY e(data, place));
+
+CREATE VIEW first_events AS
+ SELECT aggregate,
+    at,
+    (events -> 0) AS data
+   FROM executor.event_runs
+  WHERE (first = 1);
+
 CREATE OR REPLACE FUNCTION executor.forget_artifacts()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -244,7 +261,7 @@ AS $function$
       (SELECT system_identifier FROM pg_control_system()),
       left(pg_walfile_name(pg_current_wal_lsn()), 8),
       (SELECT oid FROM pg_database WHERE datname = current_database()),
-      pg_relation_filenode('events'))
+      pg_relation_filenode('event_runs'))
   $function$;
 
 CREATE OR REPLACE FUNCTION executor.note_end()
@@ -294,12 +311,12 @@ AS $function$
            AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (ARRAY[]::text[]))
            AND NOT EXISTS (
   SELECT FROM orchestrator.heads t
-   WHERE t.id = (SELECT btrim((e.data->'task')::text, '"') FROM events e WHERE e.aggregate = h.id AND e.version = 1)
+   WHERE t.id = (SELECT btrim((e.data->'task')::text, '"') FROM first_events e WHERE e.aggregate = h.id)
      AND (t.finished_at IS NULL OR t.finished_at >= due
        OR EXISTS (SELECT FROM orchestrator.timers w WHERE w.aggregate = t.id)))
          ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
       IF cardinality(gone) > 0 THEN
-        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM event_runs WHERE aggregate = ANY (gone);
         DELETE FROM snapshots WHERE aggregate = ANY (gone);
         DELETE FROM timers WHERE aggregate = ANY (gone);
         DELETE FROM heads WHERE id = ANY (gone);

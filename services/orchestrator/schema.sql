@@ -12,13 +12,12 @@ CREATE TABLE dead_letters (
   resolution json
 );
 
-CREATE TABLE events (
-  aggregate text NOT NULL,
-  version integer NOT NULL,
-  type text NOT NULL,
+CREATE TABLE event_runs (
   at timestamp with time zone NOT NULL,
+  first integer NOT NULL,
+  aggregate text NOT NULL,
   trace text,
-  data json NOT NULL
+  events json NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE heads (
@@ -112,9 +111,9 @@ ALTER TABLE bus_watermark ADD CONSTRAINT bus_watermark_pkey PRIMARY KEY (one);
 
 ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
 
-ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_first_check CHECK ((first > 0));
 
-ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_pkey PRIMARY KEY (aggregate, first);
 
 ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
 
@@ -133,6 +132,8 @@ ALTER TABLE objects ADD CONSTRAINT objects_upload_key UNIQUE (upload);
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_owner_epoch_key UNIQUE (owner, epoch);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
 
@@ -177,6 +178,24 @@ CREATE INDEX objects_age ON orchestrator.objects USING btree (stored_at);
 CREATE UNIQUE INDEX programs_place ON orchestrator.programs USING btree (place);
 
 CREATE INDEX timers_due ON orchestrator.timers USING btree (due_at);
+
+CREATE VIEW events AS
+ SELECT r.aggregate,
+    (((r.first + e.place) - 1))::integer AS version,
+    btrim(((e.data -> 'type'::text))::text, '"'::text) AS type,
+    r.at,
+    r.trace,
+    e.data,
+    r.first AS run
+   FROM (orchestrator.event_runs r
+     CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY e(data, place));
+
+CREATE VIEW first_events AS
+ SELECT aggregate,
+    at,
+    (events -> 0) AS data
+   FROM orchestrator.event_runs
+  WHERE (first = 1);
 
 CREATE OR REPLACE FUNCTION orchestrator.keep_listed()
  RETURNS trigger
@@ -235,7 +254,7 @@ AS $function$
          OR EXISTS (SELECT FROM executor.heads x WHERE x.id = btrim((e.data->'effectId')::text, '"')))))
          ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
       IF cardinality(gone) > 0 THEN
-        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM event_runs WHERE aggregate = ANY (gone);
         DELETE FROM snapshots WHERE aggregate = ANY (gone);
         DELETE FROM timers WHERE aggregate = ANY (gone);
         DELETE FROM heads WHERE id = ANY (gone);

@@ -7,13 +7,12 @@ CREATE TABLE dead_letters (
   resolution json
 );
 
-CREATE TABLE events (
-  aggregate text NOT NULL,
-  version integer NOT NULL,
-  type text NOT NULL,
+CREATE TABLE event_runs (
   at timestamp with time zone NOT NULL,
+  first integer NOT NULL,
+  aggregate text NOT NULL,
   trace text,
-  data json NOT NULL
+  events json NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE failure_counts (
@@ -76,9 +75,9 @@ CREATE TABLE timers (
 
 ALTER TABLE dead_letters ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (id);
 
-ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (aggregate, version);
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_first_check CHECK ((first > 0));
 
-ALTER TABLE events ADD CONSTRAINT events_version_check CHECK ((version > 0));
+ALTER TABLE event_runs ADD CONSTRAINT event_runs_pkey PRIMARY KEY (aggregate, first);
 
 ALTER TABLE failure_counts ADD CONSTRAINT failure_counts_pkey PRIMARY KEY (hour, class);
 
@@ -89,6 +88,8 @@ ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_one_check CHECK (one);
+
+ALTER TABLE ownership ADD CONSTRAINT ownership_owner_epoch_key UNIQUE (owner, epoch);
 
 ALTER TABLE ownership ADD CONSTRAINT ownership_pkey PRIMARY KEY (one);
 
@@ -118,6 +119,24 @@ CREATE INDEX heads_stuck ON recovery.heads USING btree (id) WHERE (status = 'stu
 
 CREATE INDEX timers_due ON recovery.timers USING btree (due_at);
 
+CREATE VIEW events AS
+ SELECT r.aggregate,
+    (((r.first + e.place) - 1))::integer AS version,
+    btrim(((e.data -> 'type'::text))::text, '"'::text) AS type,
+    r.at,
+    r.trace,
+    e.data,
+    r.first AS run
+   FROM (recovery.event_runs r
+     CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY e(data, place));
+
+CREATE VIEW first_events AS
+ SELECT aggregate,
+    at,
+    (events -> 0) AS data
+   FROM recovery.event_runs
+  WHERE (first = 1);
+
 CREATE OR REPLACE FUNCTION recovery.count_failures()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -126,8 +145,9 @@ CREATE OR REPLACE FUNCTION recovery.count_failures()
 AS $function$
     BEGIN
       INSERT INTO failure_counts AS c (hour, class, count)
-      SELECT (extract(epoch FROM at) * 1000)::bigint / 3600000 * 3600000, btrim((data->'verdict'->'class')::text, '"'), count(*) FROM added
-       WHERE type = 'assessed' AND (data->'verdict'->'class')::text IS NOT NULL AND coalesce((data->'at')::text::bigint = (extract(epoch FROM at) * 1000)::bigint, true)
+      SELECT (extract(epoch FROM at) * 1000)::bigint / 3600000 * 3600000, btrim((e.data->'verdict'->'class')::text, '"'), count(*)
+        FROM added CROSS JOIN LATERAL json_array_elements(events) AS e(data)
+       WHERE btrim((e.data->'type')::text, '"') = 'assessed' AND (e.data->'verdict'->'class')::text IS NOT NULL AND coalesce((e.data->'at')::text::bigint = (extract(epoch FROM at) * 1000)::bigint, true)
        GROUP BY 1, 2 ORDER BY 1, 2
       ON CONFLICT (hour, class) DO UPDATE SET count = c.count + excluded.count;
       IF FOUND THEN
@@ -172,7 +192,7 @@ AS $function$
        OR EXISTS (SELECT FROM orchestrator.timers w WHERE w.aggregate = t.id)))
          ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
       IF cardinality(gone) > 0 THEN
-        DELETE FROM events WHERE aggregate = ANY (gone);
+        DELETE FROM event_runs WHERE aggregate = ANY (gone);
         DELETE FROM snapshots WHERE aggregate = ANY (gone);
         DELETE FROM timers WHERE aggregate = ANY (gone);
         DELETE FROM heads WHERE id = ANY (gone);
@@ -182,7 +202,7 @@ AS $function$
     END
   $function$;
 
-CREATE TRIGGER events_counted AFTER INSERT ON recovery.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION recovery.count_failures();
+CREATE TRIGGER events_counted AFTER INSERT ON recovery.event_runs REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION recovery.count_failures();
 
 CREATE TRIGGER heads_inserted BEFORE INSERT ON recovery.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['assessed'::text, 'circuit_closed'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION recovery.note_end('assessed', 'circuit_closed');
 

@@ -50,9 +50,9 @@ const inBatches = async (
 };
 
 const EVENTS = `
-  INSERT INTO events (aggregate, version, type, at, data)
-  SELECT id, 1, 'requested', now(), (request || jsonb_build_object('type', 'requested', 'timeoutMs', timeout,
-           'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`;
+  INSERT INTO event_runs (aggregate, first, at, events)
+  SELECT id, 1, now(), json_build_array(request || jsonb_build_object('type', 'requested', 'timeoutMs', timeout,
+           'expiresAt', asked_at + timeout)) FROM (${REQUESTS}) AS r`;
 
 const HEADS = `
   INSERT INTO heads (id, kind, version, status, created_at, view)
@@ -109,7 +109,7 @@ export const loadListed = (admin: AdminConnection, run: string, load: Load): Pro
         CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT inbox_audience(h.view)) AS a(member) ON CONFLICT DO NOTHING`,
     );
     for (const { text } of indexes) await client.query(text);
-    await client.query('ANALYZE events, heads, inbox, inbox_entries');
+    await client.query('ANALYZE event_runs, heads, inbox, inbox_entries');
     return round((performance.now() - began) / 1_000, 1);
   });
 

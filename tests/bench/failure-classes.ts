@@ -17,12 +17,12 @@ export const loadFailures = (admin: AdminConnection, run: string, count: number)
     await client.query(
       `DO $do$ BEGIN
          FOR place IN 0 .. ${String(count - 1)} BY ${String(BATCH)} LOOP
-           INSERT INTO events (aggregate, version, type, at, data)
-           SELECT 't-${run}-' || i, 1, 'assessed', to_timestamp(ms / 1000.0),
-                  json_build_object('type', 'assessed', 'task', 't-${run}-' || i, 'node', 'build', 'attempt', 1, 'at', ms,
+           INSERT INTO event_runs (aggregate, first, at, events)
+           SELECT 't-${run}-' || i, 1, to_timestamp(ms / 1000.0),
+                  json_build_array(json_build_object('type', 'assessed', 'task', 't-${run}-' || i, 'node', 'build', 'attempt', 1, 'at', ms,
                     'output', repeat('a line that was printed ', 20),
                     'verdict', json_build_object('kind', 'retry', 'class', (ARRAY['BROKEN_BUILD','VERIFICATION_FAILED',
-                      'CIRCULAR_FIX','CONTEXT_EXHAUSTED','TRANSIENT','WORKER_CRASH','EFFECT_IN_DOUBT','UNKNOWN'])[1 + i % 8]))
+                      'CIRCULAR_FIX','CONTEXT_EXHAUSTED','TRANSIENT','WORKER_CRASH','EFFECT_IN_DOUBT','UNKNOWN'])[1 + i % 8])))
              FROM (SELECT i, (extract(epoch FROM now()) * 1000)::bigint - i::bigint * ${String(399 * DAY)} / ${String(count)} AS ms
                      FROM generate_series(place, place + ${String(BATCH - 1)}) AS i) AS n;
          END LOOP;

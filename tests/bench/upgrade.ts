@@ -39,10 +39,10 @@ const fill = (service: ServiceName): readonly string[] => {
      SELECT ${id}, '${kind}', ${String(events)}, '${status}', ${at},
             json_build_object('uses', 'cap.file.append', 'workflow', 'sample@1', 'goal', repeat('append a line ', 10))
        FROM generate_series(1, ${String(tasks)}) n`,
-    `INSERT INTO ${service}.events (aggregate, version, type, at, data)
-     SELECT ${id}, v, 'changed', ${at}, json_build_object('type', 'changed', 'text', repeat(md5(n::text), 10))
+    `INSERT INTO ${service}.event_runs (aggregate, first, at, events)
+     SELECT ${id}, v, ${at}, json_build_array(json_build_object('type', 'changed', 'text', repeat(md5(n::text), 10)))
        FROM generate_series(1, ${String(tasks)}) n, generate_series(1, ${String(events)}) v`,
-    `ANALYZE ${service}.heads, ${service}.events`,
+    `ANALYZE ${service}.heads, ${service}.event_runs`,
   ];
 };
 

@@ -1,5 +1,10 @@
 import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
-import { createRuntimeTables, currentSchema, unlessTaskNeedsIt } from '@holdpoint/runtime/store/tables';
+import {
+  createRuntimeTables,
+  currentSchema,
+  tokenIn,
+  unlessTaskNeedsIt,
+} from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
 export const up = async (db: Kysely<unknown>): Promise<void> => {
@@ -57,29 +62,21 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
   ) WITH (fillfactor = 10)`.execute(db);
   await sql`INSERT INTO audit_head (seq, hash) VALUES (0, repeat('0', 64))`.execute(db);
   const schema = await currentSchema(db);
-  const fields = sql.raw(LOGGED.map((name) => `"${name}" json`).join(', '));
-  const logged = sql.raw(LOGGED.map((name) => `said."${name}"`).join(', '));
+  const logged = sql.lit(`{${LOGGED.join(',')}}`);
   // Effects and signatures are logged by their hashes: the log is kept longer than either.
   await sql`CREATE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${schema}, pg_temp AS $$
     DECLARE
       lines audit[] := ARRAY(
-        SELECT ROW(0, (extract(epoch FROM e.at) * 1000)::bigint, e.aggregate, e.version, e.type,
-                   sha256(convert_to(e.data::text, 'UTF8')),
-                   json_strip_nulls(row_to_json(entry))::text, '', '')::audit
-          FROM added e
-         CROSS JOIN LATERAL json_to_record(e.data) AS said(
-           ${fields}, effect json, statement json, "grant" text)
-         CROSS JOIN LATERAL (SELECT ${logged},
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'uses' END AS uses,
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'target' END AS target,
-             CASE json_typeof(said.effect) WHEN 'object' THEN said.effect->'kind' END AS kind,
-             CASE e.type WHEN 'effect_outcome_recorded' THEN said.effect END AS effect,
-             CASE e.type WHEN 'audit_anchored' THEN said.statement END AS statement,
-             encode(sha256(convert_to(said."grant", 'UTF8')), 'hex') AS "grantSha256",
-             CASE e.type WHEN 'resolved' THEN encode(sha256(convert_to(said.statement #>> '{}', 'UTF8')), 'hex') END
-               AS "statementSha256") AS entry
-         ORDER BY e.aggregate, e.version);
+        SELECT ROW(0, (extract(epoch FROM r.at) * 1000)::bigint, r.aggregate, r.first + e.place - 1, ${tokenIn('type')},
+                   sha256(convert_to(e.data::text, 'UTF8')), '{' || coalesce(entry.fields, '') || '}', '', '')::audit
+          FROM added r
+         CROSS JOIN LATERAL json_array_elements(r.events) WITH ORDINALITY AS e(data, place)
+         CROSS JOIN LATERAL (
+           SELECT string_agg(${loggedAs}, ',') AS fields
+             FROM json_each(e.data) AS said(key, value)
+            WHERE key = ANY (${logged}) AND value::text <> 'null') AS entry
+         ORDER BY r.aggregate, r.first, e.place);
       line audit;
       head audit_head;
     BEGIN
@@ -103,15 +100,28 @@ const createAudit = async (db: Kysely<unknown>): Promise<void> => {
     END
   $$`.execute(db);
   await sql`REVOKE ALL ON FUNCTION write_audit() FROM PUBLIC`.execute(db);
-  await sql`CREATE TRIGGER events_added AFTER INSERT ON events REFERENCING NEW TABLE AS added
+  await sql`CREATE TRIGGER events_added AFTER INSERT ON event_runs REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION write_audit()`.execute(db);
 };
 
+/** A field of an event, as a line of the log has it. */
+const loggedAs = sql`CASE key
+  WHEN 'effect' THEN CASE
+    WHEN json_typeof(value) = 'object' THEN nullif(concat_ws(',', '"uses":' || (value->'uses')::text,
+      '"target":' || (value->'target')::text, '"kind":' || (value->'kind')::text), '')
+    WHEN ${tokenIn('type')} = 'effect_outcome_recorded' THEN '"effect":' || value::text END
+  WHEN 'statement' THEN CASE ${tokenIn('type')}
+    WHEN 'audit_anchored' THEN '"statement":' || value::text
+    WHEN 'resolved' THEN '"statementSha256":"' || encode(sha256(convert_to(value #>> '{}', 'UTF8')), 'hex') || '"' END
+  WHEN 'grant' THEN '"grantSha256":"' || encode(sha256(convert_to(value #>> '{}', 'UTF8')), 'hex') || '"'
+  ELSE '"' || key || '":' || value::text END`;
+
 /** Fields of events in the lines of the log. */
 const LOGGED = (
-  'task node revision effectId digest title requestedBy audience policy floor gate workflow inDoubt input response agent ' +
-  'expiresAt decision outcome by comment answer votes surface rule remembered code reminder step notice reference problem ' +
-  'epoch approval requester spec author from reason name principal groups scopes seq hash key sealKey'
+  'effect statement grant task node revision effectId digest title requestedBy audience policy floor gate workflow ' +
+  'inDoubt input response agent expiresAt decision outcome by comment answer votes surface rule remembered code reminder ' +
+  'step notice reference problem epoch approval requester spec author from reason name principal groups scopes seq hash ' +
+  'key sealKey'
 ).split(' ');
 
 /**
@@ -174,7 +184,7 @@ const createReading = async (db: Kysely<unknown>): Promise<void> => {
   $$`.execute(db);
   await sql`CREATE VIEW requests AS
     SELECT h.id, h.status, h.created_at, h.view AS progress, e.data AS asked, request_view(e.data, h.view) AS view
-      FROM heads h JOIN events e ON e.aggregate = h.id AND e.version = 1
+      FROM heads h JOIN first_events e ON e.aggregate = h.id
      WHERE h.kind = 'approval' AND h.status <> 'withdrawn'`.execute(db);
   await sql`CREATE FUNCTION inbox_token(value json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT btrim(value::text, '"')

@@ -46,7 +46,7 @@ const createLedger = async (db: Kysely<unknown>): Promise<void> => {
       (SELECT system_identifier FROM pg_control_system()),
       left(pg_walfile_name(pg_current_wal_lsn()), 8),
       (SELECT oid FROM pg_database WHERE datname = current_database()),
-      pg_relation_filenode('events'))
+      pg_relation_filenode('event_runs'))
   $$`.execute(db);
 
   // Identifies one run of one copy of the data. A restore brings none of it back.

@@ -1,5 +1,10 @@
 import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
-import { createRuntimeTables, currentSchema, unlessTaskNeedsIt } from '@holdpoint/runtime/store/tables';
+import {
+  createRuntimeTables,
+  currentSchema,
+  tokenIn,
+  unlessTaskNeedsIt,
+} from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
 /** Maximum days of one count: `FAILURE_BUCKETS_MAX` of the contracts. */
@@ -18,7 +23,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
 
 const KEPT = sql`now() - interval ${sql.lit(`${String(KEPT_DAYS)} days`)}`;
 const MS = sql`(extract(epoch FROM at) * 1000)::bigint`;
-const CLASS = sql`(data->'verdict'->'class')::text`;
+const CLASS = sql`(e.data->'verdict'->'class')::text`;
 
 /**
  * Failures by hour and class, so that the count of a month costs the same for any number of failures. Counts stay when their
@@ -38,8 +43,9 @@ const createFailureCounts = async (db: Kysely<unknown>): Promise<void> => {
     SET search_path = ${await currentSchema(db)}, pg_temp AS $$
     BEGIN
       INSERT INTO failure_counts AS c (hour, class, count)
-      SELECT ${MS} / 3600000 * 3600000, btrim(${CLASS}, '"'), count(*) FROM added
-       WHERE type = 'assessed' AND ${CLASS} IS NOT NULL AND coalesce((data->'at')::text::bigint = ${MS}, true)
+      SELECT ${MS} / 3600000 * 3600000, btrim(${CLASS}, '"'), count(*)
+        FROM added CROSS JOIN LATERAL json_array_elements(events) AS e(data)
+       WHERE ${tokenIn('type')} = 'assessed' AND ${CLASS} IS NOT NULL AND coalesce((e.data->'at')::text::bigint = ${MS}, true)
        GROUP BY 1, 2 ORDER BY 1, 2
       ON CONFLICT (hour, class) DO UPDATE SET count = c.count + excluded.count;
       IF FOUND THEN
@@ -52,6 +58,6 @@ const createFailureCounts = async (db: Kysely<unknown>): Promise<void> => {
     END
   $$`.execute(db);
   await sql`REVOKE ALL ON FUNCTION count_failures() FROM PUBLIC`.execute(db);
-  await sql`CREATE TRIGGER events_counted AFTER INSERT ON events REFERENCING NEW TABLE AS added
+  await sql`CREATE TRIGGER events_counted AFTER INSERT ON event_runs REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION count_failures()`.execute(db);
 };

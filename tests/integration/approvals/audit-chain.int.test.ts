@@ -287,20 +287,22 @@ describe('the owner of the database', () => {
     ],
     [
       'changes an event',
-      [`UPDATE events SET data = '{"type":"voted","by":"eve"}' WHERE aggregate = 'a-4'`],
+      [`UPDATE event_runs SET events = '[{"type":"voted","by":"eve"}]' WHERE aggregate = 'a-4'`],
       [[4, 'event_altered']],
     ],
     [
       'changes the type of an event',
-      [`UPDATE events SET type = 'resolved' WHERE aggregate = 'a-4'`],
+      [
+        `UPDATE event_runs SET events = replace(events::text, 'voted', 'resolved')::json WHERE aggregate = 'a-4'`,
+      ],
       [[4, 'event_gone']],
     ],
     [
       'changes the time of an event',
-      [`UPDATE events SET at = at - interval '1 hour' WHERE aggregate = 'a-4'`],
+      [`UPDATE event_runs SET at = at - interval '1 hour' WHERE aggregate = 'a-4'`],
       [[4, 'event_gone']],
     ],
-    ['deletes an event', [`DELETE FROM events WHERE aggregate = 'a-4'`], [[4, 'event_gone']]],
+    ['deletes an event', [`DELETE FROM event_runs WHERE aggregate = 'a-4'`], [[4, 'event_gone']]],
   ])(
     'verification detects that the owner of the database %s, and names the line',
     async (_, statements, expected) => {
@@ -310,7 +312,7 @@ describe('the owner of the database', () => {
   );
 
   test('a purge of finished aggregates leaves their lines intact', async () => {
-    await asOwner(`DELETE FROM events WHERE aggregate = 'a-4'`, `DELETE FROM heads WHERE id = 'a-4'`);
+    await asOwner(`DELETE FROM event_runs WHERE aggregate = 'a-4'`, `DELETE FROM heads WHERE id = 'a-4'`);
     expect(await faults()).toEqual([]);
     expect((await wholeLog())[3]).not.toHaveProperty('storedSha256', expect.anything());
     // The name can be used again.
@@ -333,16 +335,16 @@ describe('the role of the service', () => {
     'DELETE FROM audit_head',
     `INSERT INTO audit_head (one, seq, hash) VALUES (false, 0, '')`,
     'DO $$ BEGIN LOCK TABLE audit_head IN ACCESS EXCLUSIVE MODE; END $$',
-    'ALTER TABLE events DISABLE TRIGGER events_added',
-    'ALTER TABLE events DISABLE TRIGGER ALL',
-    'DROP TRIGGER events_added ON events',
+    'ALTER TABLE event_runs DISABLE TRIGGER events_added',
+    'ALTER TABLE event_runs DISABLE TRIGGER ALL',
+    'DROP TRIGGER events_added ON event_runs',
     `CREATE OR REPLACE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
     'SET session_replication_role = replica',
     'SET ROLE hp_owner',
     'CREATE TEMPORARY TABLE audit_head (seq bigint, hash text)',
-    `UPDATE events SET data = '{}'`,
-    'DELETE FROM events',
-    'TRUNCATE events',
+    `UPDATE event_runs SET events = '[]'`,
+    'DELETE FROM event_runs',
+    'TRUNCATE event_runs',
   ])('the role of the service may not: %s', async (statement) => {
     const before = await wholeLog();
     // 42501: insufficient_privilege.

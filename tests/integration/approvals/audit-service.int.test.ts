@@ -123,16 +123,16 @@ describe('the audit log of running services', () => {
     // The hashes are consistent.
     await approvals.stop();
     await asOwner(
-      'ALTER TABLE events DISABLE TRIGGER events_added',
+      'ALTER TABLE event_runs DISABLE TRIGGER events_added',
       'DELETE FROM audit',
       `UPDATE audit_head SET seq = 0, hash = repeat('0', 64)`,
-      `CREATE TEMPORARY TABLE kept AS SELECT * FROM events WHERE aggregate <> '${AUDIT_ID}'`,
-      'DELETE FROM events',
+      `CREATE TEMPORARY TABLE kept AS SELECT * FROM event_runs WHERE aggregate <> '${AUDIT_ID}'`,
+      'DELETE FROM event_runs',
       `DELETE FROM heads WHERE id = '${AUDIT_ID}'`,
       `DELETE FROM snapshots WHERE aggregate = '${AUDIT_ID}'`,
-      `UPDATE kept SET data = replace(data::text, 'operator', 'somebody')::json`,
-      'ALTER TABLE events ENABLE TRIGGER events_added',
-      'INSERT INTO events SELECT * FROM kept',
+      `UPDATE kept SET events = replace(events::text, 'operator', 'somebody')::json`,
+      'ALTER TABLE event_runs ENABLE TRIGGER events_added',
+      'INSERT INTO event_runs SELECT * FROM kept',
     );
     approvals = await system.start('approvals');
     expect((await until('it answers', check)).problems).toEqual([]);
@@ -154,7 +154,7 @@ describe('the audit log of running services', () => {
     await asOwner(
       `UPDATE audit SET hash = decode(repeat('f', 64), 'hex') WHERE seq = ${String(seq)} AND hash = '\\x${hash}'`,
     );
-    await asOwner(`INSERT INTO events VALUES ('a-strange', 1, 'voted', now(), null, '{"type":"voted"}')`);
+    await asOwner(`INSERT INTO event_runs VALUES (now(), 1, 'a-strange', null, '[{"type":"voted"}]')`);
     approvals = await system.start('approvals');
     const line = await until('it is logged', async () =>
       (await approvals.lines()).find(

@@ -132,29 +132,29 @@ describe('the database', () => {
   );
 
   test.each(pairs)('%s can neither read nor write the tables of %s', async (service, other) => {
-    const event = `(aggregate, version, type, at, data) VALUES ('x', 1, 'x', now(), '{}')`;
+    const event = `(aggregate, first, at, events) VALUES ('x', 1, now(), '[]')`;
     const codes = await attempt(service, [
-      `SELECT * FROM ${other}.events`,
+      `SELECT * FROM ${other}.events, ${other}.event_runs`,
       `SELECT * FROM ${other}.heads`,
-      `INSERT INTO ${other}.events ${event}`,
+      `INSERT INTO ${other}.event_runs ${event}`,
       `UPDATE ${other}.heads SET version = 99`,
       `DELETE FROM ${other}.timers`,
       `INSERT INTO ${other}.outbox (messages, event_ranges) VALUES ('[]', '[]')`,
       `CREATE TABLE ${other}.mine (id int)`,
-      `DROP TABLE ${other}.events`,
+      `DROP TABLE ${other}.event_runs`,
     ]);
     expect(codes).toEqual(codes.map(() => DENIED));
   });
 
   test.each(SERVICES)('%s can add events, and never change or delete one', async (service) => {
     const codes = await attempt(service, [
-      `INSERT INTO events (aggregate, version, type, at, data) VALUES ('separation', 1, 'x', now(), '{}')`,
+      `INSERT INTO event_runs (aggregate, first, at, events) VALUES ('separation', 1, now(), '[{"type":"x"}]')`,
       `SELECT * FROM events WHERE aggregate = 'separation'`,
-      `UPDATE events SET data = '{"forged":true}' WHERE aggregate = 'separation'`,
-      `DELETE FROM events WHERE aggregate = 'separation'`,
-      `TRUNCATE events`,
-      `ALTER TABLE events ADD COLUMN x int`,
-      `DROP TABLE events`,
+      `UPDATE event_runs SET events = '[{"forged":true}]' WHERE aggregate = 'separation'`,
+      `DELETE FROM event_runs WHERE aggregate = 'separation'`,
+      `TRUNCATE event_runs`,
+      `ALTER TABLE event_runs ADD COLUMN x int`,
+      `DROP TABLE event_runs`,
       `CREATE TABLE mine (id int)`,
       `CREATE TABLE public.mine (id int)`,
       `SET ROLE hp_owner`,

@@ -1,6 +1,12 @@
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { CommitUnknown, Conflict, DataRefused, type Store } from '@holdpoint/runtime/engine/ports';
-import { readState } from '@holdpoint/runtime/store/read';
+import {
+  CommitUnknown,
+  Conflict,
+  DataRefused,
+  type Store,
+  type StoredEvent,
+} from '@holdpoint/runtime/engine/ports';
+import { readHistoryPage, readState } from '@holdpoint/runtime/store/read';
 import { statements } from '@holdpoint/runtime/store/statements';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -49,6 +55,9 @@ const eventsOf = async (aggregate: string): Promise<readonly string[]> => {
   );
   return rows.map(({ name }) => name);
 };
+/** Events of one decision. */
+const eventsAt = (aggregate: string, howMany: number, text = ''): readonly StoredEvent[] =>
+  Array.from({ length: howMany }, (_, index) => ({ ...eventOf(aggregate, index + 1, { text }), at: 1_000 }));
 const outboxRows = async (): Promise<number> => (await direct.query('SELECT 1 FROM outbox')).rowCount ?? 0;
 const clearOutbox = () => direct.query('DELETE FROM outbox');
 const somebodyWaits = async (): Promise<boolean> => {
@@ -167,6 +176,49 @@ describe('data that the database refuses', () => {
     const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'throw'), tell(id, 'two')]);
     expect(outcomes).toEqual(['settled', expect.objectContaining({ code: 'RUNTIME_POISON' }), 'settled']);
     expect(await eventsOf(id)).toEqual(['one', 'two']);
+  });
+});
+
+describe('the events of a decision', () => {
+  test('a page of a history begins after any event of a decision', async () => {
+    await commitTo(store, id, () => ({ events: eventsAt(id, 200) }));
+    for (const after of [0, 1, 62, 63, 64, 65, 128, 197]) {
+      const { events: page, version, more } = await readHistoryPage(direct, id, { after, limit: 3 });
+      expect(page.map((event) => event.version)).toEqual([after + 1, after + 2, after + 3]);
+      expect(page.map(({ data, at, type }) => [data['version'], at, type])).toEqual(
+        page.map((event) => [event.version, 1_000, 'happened']),
+      );
+      expect([version, more]).toEqual([200, after < 197]);
+    }
+    expect(await readHistoryPage(direct, id, { after: 200, limit: 3 })).toEqual({
+      events: [],
+      version: 200,
+      more: false,
+    });
+  });
+
+  test('events share a row up to a number and a size, so that none is far from its start', async () => {
+    const many = eventsAt(id, 130);
+    await commitTo(store, id, () => ({ events: many }));
+    const large = `${id}-large`;
+    await commitTo(store, large, () => ({ events: eventsAt(large, 5, 'x'.repeat(20_000)) }));
+    const rows = async (aggregate: string): Promise<readonly unknown[]> =>
+      (
+        await direct.query<{ first: number; events: number }>(
+          'SELECT first, json_array_length(events) AS events FROM event_runs WHERE aggregate = $1 ORDER BY first',
+          [aggregate],
+        )
+      ).rows.map(({ first, events }) => [first, events]);
+    expect(await rows(id)).toEqual([
+      [1, 64],
+      [65, 64],
+      [129, 2],
+    ]);
+    expect(await rows(large)).toEqual([
+      [1, 2],
+      [3, 2],
+      [5, 1],
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import {
   Conflict,
   type Locked,
   type Store,
+  type StoredEvent,
   type Transaction,
 } from '@holdpoint/runtime/engine/ports';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -44,6 +45,9 @@ describe.each(backings)('a store %s', (_name, open) => {
       await transaction.rollback();
     }
   };
+
+  const eventsOfOneDecision = (id: string, howMany: number): readonly StoredEvent[] =>
+    Array.from({ length: howMany }, (_, index) => ({ ...eventOf(id, index + 1), at: LONG_AGO }));
 
   /** Reads the due timers without clearing them. */
   const dueTimers = async (ids: readonly string[]) => {
@@ -365,6 +369,17 @@ describe.each(backings)('a store %s', (_name, open) => {
       });
     });
 
+    test('a history with a snapshot in the middle of a decision has the events after it, of any number', async () => {
+      const id = newId();
+      const events = eventsOfOneDecision(id, 200);
+      await commitTo(store, id, () => ({
+        events,
+        snapshots: [{ aggregate: id, version: 100, state: '{}' }],
+      }));
+      const { history } = await read(id);
+      expect(history?.events).toEqual(events.slice(100).map(({ body }): unknown => JSON.parse(body)));
+    });
+
     test('a history has its start and the time and trace of its latest event, with any snapshot', async () => {
       const id = newId();
       const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -604,6 +619,14 @@ describe.each(backings)('a store %s', (_name, open) => {
       const { row } = await commitTo(store, id, () => ({ events: [eventOf(id, 2), eventOf(id, 3)] }));
       await append(store, id);
       expect((await claim(store, row)).events.map(({ version }) => version)).toEqual([2, 3]);
+    });
+
+    test('an outbox row has the announced events of a decision with any number of events', async () => {
+      const id = newId();
+      const events = eventsOfOneDecision(id, 200);
+      const announced = [...events.slice(0, 1), ...events.slice(60, 70), ...events.slice(199)];
+      const { row } = await commitTo(store, id, () => ({ events, announced }));
+      expect((await claim(store, row)).events).toEqual(announced);
     });
 
     test('a message is claimed by one of two replicas, and again when the claim expires', async () => {

@@ -72,7 +72,9 @@ const counted = async (from: number, to: number, bucket: FailureBucket) =>
   );
 
 describe('failures', () => {
-  beforeEach(() => askOwner(database, 'TRUNCATE recovery.heads, recovery.events, recovery.failure_counts'));
+  beforeEach(() =>
+    askOwner(database, 'TRUNCATE recovery.heads, recovery.event_runs, recovery.failure_counts'),
+  );
 
   test('failures are counted by class in UTC hours and days, each bucket including its first moment', async () => {
     await store(
@@ -150,7 +152,7 @@ describe('failures', () => {
 
   test('counts survive the purge of their task and expire after 400 days', async () => {
     await store([MIDNIGHT, 'TRANSIENT']);
-    await askOwner(database, 'DELETE FROM recovery.events');
+    await askOwner(database, 'DELETE FROM recovery.event_runs');
     await askOwner(
       database,
       `INSERT INTO recovery.failure_counts VALUES ($1, 'UNKNOWN', 7), ($2, 'UNKNOWN', 7)`,

@@ -168,7 +168,7 @@ describe('a purge of one service', () => {
     expect(await refusal(`INSERT INTO retention (one, keep) VALUES (false, '4 days')`)).toBe(
       'permission denied for table retention',
     );
-    expect(await refusal('DELETE FROM events')).toBe('permission denied for table events');
+    expect(await refusal('DELETE FROM event_runs')).toBe('permission denied for table event_runs');
     expect(await refusal('ALTER TABLE heads DISABLE TRIGGER ALL')).toBe('must be owner of table heads');
     await pool.query(`UPDATE heads SET finished_at = now() - interval '1 year' WHERE id = $1`, [id]);
     await pool.query(

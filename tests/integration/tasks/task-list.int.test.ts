@@ -25,7 +25,9 @@ afterAll(async () => {
   await pool.end();
   await database.drop();
 });
-afterEach(() => askOwner(database, 'TRUNCATE orchestrator.heads, orchestrator.events, orchestrator.listed'));
+afterEach(() =>
+  askOwner(database, 'TRUNCATE orchestrator.heads, orchestrator.event_runs, orchestrator.listed'),
+);
 
 const task = (id: string, more: Partial<KeptTask> = {}): KeptTask => ({
   id,
@@ -104,7 +106,10 @@ describe('a task list', () => {
         fc.array(filter, { minLength: 10, maxLength: 10 }),
         bounds,
         async (tasks, filters, limits) => {
-          await askOwner(database, 'TRUNCATE orchestrator.heads, orchestrator.events, orchestrator.listed');
+          await askOwner(
+            database,
+            'TRUNCATE orchestrator.heads, orchestrator.event_runs, orchestrator.listed',
+          );
           const all = tasks.map((each, i) => ({ ...each, id: `t-${String(i)}` }));
           await keepTasks(pool, all);
           for (const asked of filters) {

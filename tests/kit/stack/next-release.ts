@@ -11,8 +11,8 @@ export const NEXT_MIGRATION = '9999_next_release';
 /** An expanding schema change: a column, an index and a table, on tables in use. */
 export const MIGRATION = `
 export const up = async (db) => {
-  await db.schema.alterTable('events').addColumn('next_release', 'text').execute();
-  await db.schema.createIndex('events_next_release').on('events').column('next_release').execute();
+  await db.schema.alterTable('event_runs').addColumn('next_release', 'text').execute();
+  await db.schema.createIndex('events_next_release').on('event_runs').column('next_release').execute();
   await db.schema.createTable('next_release').addColumn('id', 'text', (column) => column.primaryKey()).execute();
 };
 `;

@@ -56,8 +56,8 @@ export const viewOf = ({ kind, effectClass, target, uses, ...asked }: InboxEntry
 export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<void> => {
   await pool.query(
     `WITH asked AS (
-       INSERT INTO events (aggregate, version, type, at, data)
-       SELECT id, 1, 'requested', now(), '{"type":"requested"}' FROM unnest($1::text[]) AS id
+       INSERT INTO event_runs (aggregate, first, at, events)
+       SELECT id, 1, now(), '[{"type":"requested"}]' FROM unnest($1::text[]) AS id
        ON CONFLICT DO NOTHING)
      INSERT INTO heads (id, kind, version, status, created_at, view)
      SELECT id, 'approval', 1, status, at, view FROM unnest($1::text[], $2::text[], $3::bigint[], $4::json[]) AS h(id, status, at, view)

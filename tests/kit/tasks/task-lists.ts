@@ -36,9 +36,9 @@ export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise
        SELECT * FROM json_to_recordset($1::json)
          AS t(id text, phase text, workflow text, goal text, "requestedBy" text, "createdAt" bigint)),
      added AS (
-       INSERT INTO events (aggregate, version, type, at, data)
-       SELECT id, 1, 'submitted', to_timestamp("createdAt" / 1000.0),
-              json_build_object('type', 'submitted', 'goal', goal, 'requestedBy', "requestedBy") FROM tasks)
+       INSERT INTO event_runs (aggregate, first, at, events)
+       SELECT id, 1, to_timestamp("createdAt" / 1000.0),
+              json_build_array(json_build_object('type', 'submitted', 'goal', goal, 'requestedBy', "requestedBy")) FROM tasks)
      INSERT INTO heads (id, kind, version, status, created_at, view)
      SELECT id, 'task', 1, phase, "createdAt", json_build_object('workflow', workflow, 'goal', left(goal, 200)) FROM tasks`,
     [JSON.stringify(tasks)],

@@ -6,15 +6,50 @@ import type { WritePart } from './write-statement.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** The events without their bodies. */
-const eventsJson = (events: readonly StoredEvent[]): string =>
-  `[${events
+/** Maximum events of a row, so that a row is found by the version of any of its events. */
+export const RUN_MAX_EVENTS = 64;
+/** A row grows up to this size: to read one event, the server reads its whole row. */
+const RUN_CHARACTERS = 32_768;
+
+type Run = Pick<StoredEvent, 'aggregate' | 'at' | 'trace'> & {
+  readonly first: number;
+  readonly bodies: readonly string[];
+};
+
+/** The events as rows: consecutive ones of an aggregate are one. */
+const runsOf = (events: readonly StoredEvent[]): readonly Run[] => {
+  const runs: (Run & { readonly bodies: string[] })[] = [];
+  let characters = 0;
+  for (const { aggregate, version, at, trace, body } of events) {
+    const run = runs.at(-1);
+    const continues =
+      run?.aggregate === aggregate &&
+      run.first + run.bodies.length === version &&
+      run.at === at &&
+      run.trace === trace &&
+      run.bodies.length < RUN_MAX_EVENTS &&
+      characters < RUN_CHARACTERS;
+    if (continues) run.bodies.push(body);
+    else runs.push({ aggregate, first: version, at, trace, bodies: [body] });
+    characters = (continues ? characters : 0) + body.length;
+  }
+  return runs;
+};
+
+/** The runs without their bodies. */
+const runsJson = (runs: readonly Run[]): string =>
+  `[${runs
     .map(
-      ({ aggregate, version, type, at, trace }) =>
-        `{"aggregate":${quoted(aggregate)},"version":${String(version)},"type":${quoted(type)},"at":${String(at)},` +
+      ({ aggregate, first, at, trace }) =>
+        `{"aggregate":${quoted(aggregate)},"first":${String(first)},"at":${String(at)},` +
         `"trace":${trace === undefined ? 'null' : quoted(trace)}}`,
     )
     .join(',')}]`;
+
+const eventParameters = (events: readonly StoredEvent[]): readonly unknown[] => {
+  const runs = runsOf(events);
+  return [runsJson(runs), jsonArray(runs.map(({ bodies }) => `[${bodies.join(',')}]`))];
+};
 
 const JSON_TYPE = 114;
 const ARRAY_HEAD_BYTES = 20;
@@ -99,7 +134,7 @@ export const writeParts = (
     {
       part: 'events',
       rows: write.events.length,
-      values: () => [eventsJson(write.events), jsonArray(write.events.map(({ body }) => body))],
+      values: () => eventParameters(write.events),
     },
     { part: 'created', rows: created.length, values: () => headsJson(created) },
     { part: 'changed', rows: changed.length, values: () => headsJson(changed) },

@@ -2,6 +2,7 @@ import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { foldStored } from '../decider.ts';
+import { RUN_MAX_EVENTS } from './encode.ts';
 import { completeEvents } from './shared-content.ts';
 import { statements } from './statements.ts';
 
@@ -105,14 +106,15 @@ export const readHistoryPage = async (
   const { rows } = await pool.query(
     `SELECT version, at, type, data FROM (
        SELECT version, at, type, data, sum(length(data::text)) OVER (ORDER BY version) - length(data::text) AS before
-       FROM (SELECT version, at, type, data FROM events WHERE aggregate = $1 AND version > $2::bigint ORDER BY version LIMIT $3) page
+       FROM (SELECT version, at, type, data FROM events
+              WHERE aggregate = $1 AND version > $2::bigint AND run > $2::bigint - $5 AND run <= $2::bigint + $3
+              ORDER BY version LIMIT $3) page
      ) sized WHERE before < $4 ORDER BY version`,
-    [id, after, limit, PAGE_MAX_CHARACTERS],
+    [id, after, limit, PAGE_MAX_CHARACTERS, RUN_MAX_EVENTS],
   );
-  const head = await pool.query<{ readonly version: number | null }>(
-    'SELECT max(version)::int AS version FROM events WHERE aggregate = $1',
-    [id],
-  );
+  const head = await pool.query<{ readonly version: number }>('SELECT version FROM heads WHERE id = $1', [
+    id,
+  ]);
   const events = await eventsIn(pool, rows);
   const version = head.rows[0]?.version ?? 0;
   return { events, version, more: (events.at(-1)?.version ?? after) < version };

@@ -1,3 +1,4 @@
+import { RUN_MAX_EVENTS } from './encode.ts';
 import { CLOCK, createWriteStatement, demanded, purgedIn } from './write-statement.ts';
 
 /** A statement that is prepared once per connection: pg prepares statements with a name. */
@@ -5,16 +6,18 @@ export type Statement = { readonly name: string; readonly text: string };
 
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 
+const RUN = String(RUN_MAX_EVENTS);
+
 const historyIn = (
   at: string,
 ): string => `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
          (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM ${at}events e
-           WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events,
-         (SELECT ${MILLIS('e.at')} FROM ${at}events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
+           WHERE e.aggregate = h.id AND e.run > coalesce(s.version, 0) - ${RUN} AND e.version > coalesce(s.version, 0)) AS events,
+         (SELECT ${MILLIS('e.at')} FROM ${at}first_events e WHERE e.aggregate = h.id) AS since,
          l.at, l.trace
     FROM unnest($1::text[]) AS h(id) LEFT JOIN ${at}snapshots s ON s.aggregate = h.id
-    LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM ${at}events e
-                        WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`;
+    LEFT JOIN LATERAL (SELECT ${MILLIS('r.at')} AS at, r.trace FROM ${at}event_runs r
+                        WHERE r.aggregate = h.id ORDER BY r.first DESC LIMIT 1) l ON true`;
 
 const statementsAt = (at: string, statement: (name: string, text: string) => Statement) => ({
   // The aggregate function runs over all locked rows before the target list, so the clock is read after the
@@ -88,7 +91,8 @@ const statementsAt = (at: string, statement: (name: string, text: string) => Sta
                   'at', (extract(epoch FROM e.at) * 1000)::bigint) ORDER BY e.aggregate, e.version), '[]')
            FROM json_to_recordset(event_ranges) AS f(aggregate text, first int, last int)
            JOIN ${at}heads h ON h.id = f.aggregate
-           JOIN ${at}events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
+           JOIN ${at}events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last
+            AND e.run > f.first - ${RUN} AND e.run <= f.last) AS events`,
   ),
   confirmOutbox: statement('confirm_outbox', `DELETE FROM ${at}outbox WHERE id = ANY($1::bigint[])`),
 });

@@ -42,11 +42,11 @@ const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (ne
   // The bodies are an array of their own: as fields of a JSON array each was read three times.
   events: (next) => ({
     change: `added AS (
-        INSERT INTO ${at}events (aggregate, version, type, at, trace, data)
-        SELECT aggregate, version, type, ${isAssumed ? BEGUN_AT : DECIDED_AT}, trace, data
+        INSERT INTO ${at}event_runs (aggregate, first, at, trace, events)
+        SELECT aggregate, first, ${isAssumed ? BEGUN_AT : DECIDED_AT}, trace, events
           FROM ROWS FROM (
-            json_to_recordset(${next()}::json) AS (aggregate text, version int, type text, at bigint, trace text),
-            unnest(${next()}::json[])) AS e(aggregate, version, type, at, trace, data))`,
+            json_to_recordset(${next()}::json) AS (aggregate text, first int, at bigint, trace text),
+            unnest(${next()}::json[])) AS e(aggregate, first, at, trace, events))`,
   }),
   created: (next) => ({
     change: `created AS (

@@ -1,5 +1,6 @@
 import { AuditLine } from '@holdpoint/contracts/audit/audit';
 import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { RUN_MAX_EVENTS } from '@holdpoint/runtime/store/encode';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 
@@ -15,7 +16,8 @@ const LINES = `
          encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS "storedSha256",
          e.aggregate IS NULL AND EXISTS (SELECT FROM heads h WHERE h.id = a.aggregate AND h.created_at <= a.at) AS "eventGone"
     FROM audit a
-    LEFT JOIN events e ON e.aggregate = a.aggregate AND e.version = a.version AND e.type = a.type AND ${MILLIS('e.at')} = a.at`;
+    LEFT JOIN events e ON e.aggregate = a.aggregate AND e.version = a.version AND e.type = a.type AND ${MILLIS('e.at')} = a.at
+          AND e.run > a.version - ${String(RUN_MAX_EVENTS)} AND e.run <= a.version`;
 
 const Row = AuditLine.extend({
   seq: z.coerce.number().int(),
