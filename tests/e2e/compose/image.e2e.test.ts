@@ -94,9 +94,8 @@ const foreignProgram = (machine: number): Buffer => {
 };
 const [ARM64, AMD64] = [0xb7, 0x3e];
 
-test.skipIf(obstacle !== undefined)(
-  'an image for another architecture ends with the error of the troubleshooting guide, whose command tells the architecture',
-  async () => {
+describe.skipIf(obstacle !== undefined)('another architecture', () => {
+  test('an image for another architecture ends with the error of the troubleshooting guide, whose command tells the architecture', async () => {
     const [other, machine] = process.arch === 'arm64' ? ['amd64', AMD64] : ['arm64', ARM64];
     const folder = mkdtempSync(join(tmpdir(), 'holdpoint-image-'));
     const image = `${NAME}:other`;
@@ -118,8 +117,8 @@ test.skipIf(obstacle !== undefined)(
       rmSync(folder, { recursive: true });
       await docker(['image', 'rm', '--force', image]);
     }
-  },
-);
+  });
+});
 
 describe.skipIf(obstacle !== undefined)('the image', () => {
   beforeAll(() => build(first), BUILD_WITHIN_MS);
