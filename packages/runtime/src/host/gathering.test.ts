@@ -107,6 +107,10 @@ describe('a lazy message', () => {
     const all = Promise.all([send('a', { kind: 'busy', key: 'x' }), send('b', add('y'))]);
     expect(await all).toHaveLength(2);
     expect(committed).toEqual([2]);
+    // It is no load, so the next message does not wait for others.
+    void send('c', add('z'));
+    await settle();
+    expect(committed).toEqual([2, 1]);
   });
 
   test('an engine that stops decides its lazy messages', async () => {

@@ -7,7 +7,7 @@ const IDLE_MS = 20;
 
 /**
  * Under load a batch waits a moment for more messages, because each batch has a cost of its own: after a batch of several
- * messages, until `isFull`. A message that comes alone never waits.
+ * messages, until `isFull`. A message that comes alone never waits. A lazy message is no load: it rides along.
  */
 export const createGathering = (
   clock: Pick<Clock, 'now' | 'after'>,
@@ -35,7 +35,7 @@ export const createGathering = (
     arrived: (): void => {
       if (go !== undefined && isFull()) go();
     },
-    /** A batch of so many messages has ended. */
+    /** A batch of so many messages has ended, without the lazy ones. */
     ended: (size: number): void => {
       latest = { size, at: clock.now() };
     },

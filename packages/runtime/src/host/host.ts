@@ -73,6 +73,7 @@ export const createHost = (options: HostOptions) => {
   const now = clock?.now ?? (() => 0);
   const members: Member[] = [];
   const waiting = (): number => members.reduce((sum, member) => sum + member.waiting(), 0);
+  const urgent = (): number => members.reduce((sum, member) => sum + member.urgent(), 0);
   const gathering = clock && createGathering(clock, () => waiting() >= batchMax, options.gatherMs);
   const underWay = createUnderWay(options.overlapMax ?? 1);
   let running: Promise<void> = Promise.resolve();
@@ -267,7 +268,9 @@ export const createHost = (options: HostOptions) => {
     const passOn = await underWay.turn();
     giveBackOthers();
     const hold = underWay.hold();
+    const before = urgent();
     const batches = takeBatches(hold);
+    const awaited = before - urgent();
     if (batches.length === 0) {
       passOn();
       // All waiting messages are for aggregates of a transaction under way.
@@ -277,7 +280,7 @@ export const createHost = (options: HostOptions) => {
     const run = async (): Promise<void> => {
       const isDone = await runBatch(batches, hold, Promise.resolve(passOn));
       hold.release();
-      if (isDone) gathering?.ended(batches.reduce((sum, { items }) => sum + items.length, 0));
+      if (isDone) gathering?.ended(awaited);
     };
     await underWay.add(run());
   };
