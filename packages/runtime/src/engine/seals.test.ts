@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { WireMessage } from './ports.ts';
 import {
   createSeals,
+  createSealVerifier,
   sealRefusal,
   type SealFinding,
   type SealKey,
@@ -173,10 +174,10 @@ describe('the cost of seals', () => {
     const reader = createSeals(
       () => signer,
       keys,
-      () => {
+      createSealVerifier(() => {
         count.verified += 1;
         return true;
-      },
+      }),
     );
     const batch = Array.from({ length: size }, (_, i) => messageOn(RESOLVED, `m-${String(i)}`));
     for (const message of writer.seal(batch)) reader.check(arriving(message));
@@ -185,6 +186,26 @@ describe('the cost of seals', () => {
 
   test.each([1, 50, 500])('a batch of %i messages costs one signature and one verification', (size) => {
     expect(counting(size)).toEqual({ signed: 1, verified: 1 });
+  });
+
+  test('services of a process verify together, and each of them knows the key by itself', () => {
+    reset();
+    let verified = 0;
+    const verifies = createSealVerifier((_seal, _root, { key }) => {
+      verified += 1;
+      return key.equals(approvals.publicKey);
+    });
+    const other: SealKeys = { ...keys, sealKey: () => ({ role: 'approvals', key: stranger.publicKey }) };
+    const [one, two, three] = [keys, keys, other].map((known) =>
+      createSeals(() => stranger.signer, known, verifies),
+    );
+    const message = arriving(sealed(approvals, messageOn(RESOLVED)).first);
+    expect([one, two, three].map((reader) => reader && codeOf(reader.check(message)))).toEqual([
+      '{"key":"a-1"}',
+      '{"key":"a-1"}',
+      'SEAL_INVALID',
+    ]);
+    expect(verified).toBe(2);
   });
 
   test('a forged message does not count as verified because its root was seen', () => {

@@ -76,16 +76,31 @@ const refused = (code: ErrorCode, message: string): SealFinding => ({ error: err
 
 const idOf = ({ headers }: WireMessage): string => headerIn(headers, HEADERS.id) ?? '';
 
-const isVerified = ({ size, signature }: Seal, root: Uint8Array, { key }: SealKey): boolean =>
-  isSigned(key, size, root, signature);
+/** Whether this key sealed this root. */
+export type SealVerifier = (seal: Seal, root: Uint8Array, key: SealKey) => boolean;
+
+const isVerified: SealVerifier = ({ size, signature }, root, { key }) => isSigned(key, size, root, signature);
+
+/** Verifies each root once. Services of a process that read the same messages share it. */
+export const createSealVerifier = (verifies = isVerified): SealVerifier => {
+  const verified = new Map<string, PublicKey>();
+  return (seal, root, key) => {
+    const name = `${seal.kid}.${String(seal.size)}.${Buffer.from(root).toString('base64url')}`;
+    if (verified.get(name)?.equals(key.key) === true) return true;
+    if (!verifies(seal, root, key)) return false;
+    const [oldest] = verified.keys();
+    if (verified.size >= ROOTS_MAX && oldest !== undefined) verified.delete(oldest);
+    verified.set(name, key.key);
+    return true;
+  };
+};
 
 /** Seals outgoing messages, and checks the seals of incoming ones. */
 export const createSeals = (
   signer: () => SealSigner,
   keys: SealKeys,
-  verifies: (seal: Seal, root: Uint8Array, key: SealKey) => boolean = isVerified,
+  isAuthentic: SealVerifier = createSealVerifier(),
 ): Seals => {
-  const verified = new Set<string>();
   const memos = new Map<string, TreeMemo>();
 
   /** The messages of a flush arrive together, so few trees are remembered. */
@@ -98,16 +113,6 @@ export const createSeals = (
     const memo: TreeMemo = new Map();
     memos.set(tree, memo);
     return memo;
-  };
-
-  const isAuthentic = (seal: Seal, root: Uint8Array, key: SealKey): boolean => {
-    const name = `${seal.kid}.${String(seal.size)}.${Buffer.from(root).toString('base64url')}`;
-    if (verified.has(name)) return true;
-    if (!verifies(seal, root, key)) return false;
-    const [oldest] = verified;
-    if (verified.size >= ROOTS_MAX && oldest !== undefined) verified.delete(oldest);
-    verified.add(name);
-    return true;
   };
 
   const check: CheckSeal = ({ subject, data, header }) => {

@@ -1,4 +1,5 @@
 import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { createSealVerifier } from '../engine/seals.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { Logger } from '../observability/log.ts';
 import { createLeasePool, createLeases } from '../ownership/lease-store.ts';
@@ -65,13 +66,14 @@ export const startServices = async (
       transactions: pools.transactions,
       leases: createLeases(pools.leasePool),
     };
+  const sealVerifier = createSealVerifier();
   const hosts: Host[] = sharing === undefined ? [] : [sharing.host];
   const parts: readonly RunningPart[] = await Promise.all(
     definitions.map((definition) => {
       const joins = sharing !== undefined && CORE_SERVICES.some((each) => each === definition.service);
       const shared = joins ? sharing : { host: createHostOf(definition.env) };
       if (!joins) hosts.push(shared.host);
-      return definition.start({ ...shared, showsProcess: definition === main });
+      return definition.start({ ...shared, sealVerifier, showsProcess: definition === main });
     }),
   );
   const webs = parts.flatMap(({ web }) => web ?? []);

@@ -22,7 +22,7 @@ import type { Host } from '../host/host.ts';
 import type { Engine } from '../engine/engine.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Addressed, KindsOf } from '../engine/kinds.ts';
-import { createSeals, type Seals } from '../engine/seals.ts';
+import { createSeals, type Seals, type SealVerifier } from '../engine/seals.ts';
 import type { Announce } from '../engine/ports.ts';
 import { withLogContext } from '../observability/log-context.ts';
 import type { Logger } from '../observability/log.ts';
@@ -136,6 +136,7 @@ export type Shared = {
   readonly transactions?: Pool | undefined;
   /** The leases of these services. Left out: the service keeps its own. */
   readonly leases?: Leases | undefined;
+  readonly sealVerifier: SealVerifier;
   /** One service of a process shows the metrics of the process. */
   readonly showsProcess: boolean;
 };
@@ -254,7 +255,8 @@ export const defineService = <
 ): ServiceDefinition => {
   const { service } = identity;
 
-  const start = async ({ host, transactions, leases, showsProcess }: Shared): Promise<RunningPart> => {
+  const start = async (shared: Shared): Promise<RunningPart> => {
+    const { host, transactions, leases, sealVerifier, showsProcess } = shared;
     const { pool, leasePool, connection, topology } = await connect(identity, env, log);
     const metrics = createMetrics(service, log, showsProcess);
     const polled = createPolledMetrics(metrics.gauge, metrics.pollFailed, log);
@@ -267,7 +269,7 @@ export const defineService = <
       log,
     });
     const verifyIdentity = createIdentityVerifier(keys);
-    const seals = createSeals(identity.seal.current, keys);
+    const seals = createSeals(identity.seal.current, keys, sealVerifier);
     const listener = createListener(connection, service, log, seals.check);
     const owner =
       identity.decides === 'every replica'
