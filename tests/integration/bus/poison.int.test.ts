@@ -5,6 +5,7 @@ import { createIntake, type Inbound } from '@holdpoint/runtime/engine/intake';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import { inboxPrefixOf } from '@holdpoint/runtime/bus/connection';
 import { createNatsPublisher } from '@holdpoint/runtime/bus/publisher';
+import { createLateAcks } from '@holdpoint/runtime/bus/late-acks';
 import { startSource } from '@holdpoint/runtime/bus/source';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../../kit/bus/consumers.ts';
@@ -44,6 +45,7 @@ test('a message on which a decider throws is retried alone and becomes a dead le
     consumer,
     createIntake(inbound, engine, log, () => ({ key: 'any' })),
     log,
+    createLateAcks(),
   );
   // The service itself does not run: its dead letters are where this engine stores them.
   const letters = store.tables.deadLetters;

@@ -5,6 +5,7 @@ import type { ConsumerDeclaration } from '@holdpoint/contracts/bus/streams';
 import type { Delivery } from '../engine/intake.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
+import type { LateAcks } from './late-acks.ts';
 
 /** Messages that the client buffers: a few batches, so that the next is ready after each commit. */
 const BUFFERED_MAX = 1_000;
@@ -21,6 +22,7 @@ export const startSource = (
   consumer: ConsumerDeclaration,
   take: (delivery: Delivery) => void,
   log: Logger,
+  acks: LateAcks,
   /** How long the bus may still deliver to a process that has frozen. */
   pullMs = PULL_MS,
 ): Source => {
@@ -31,7 +33,8 @@ export const startSource = (
   const handOver = (msg: JsMsg): void => {
     try {
       const server = connection.info?.server_id;
-      take(deliveryOf(msg, () => connection.info?.server_id === server));
+      const delivery = deliveryOf(msg, acks, () => connection.info?.server_id === server);
+      acks.during(() => take(delivery));
     } catch (error) {
       log.error({ ...errorFields(error), subject: msg.subject }, 'message could not be taken');
       msg.nak(UNTAKEN_RETRY_MS);
@@ -71,6 +74,7 @@ export const startSource = (
       await opening;
       if (messages === undefined) return;
       await drain(messages);
+      acks.flush();
       await messages.close();
     },
   };
@@ -98,7 +102,7 @@ const headersIn = (msg: JsMsg): JsMsg['headers'] => {
  * A server that has lost its tail gives numbers a second time, so an acknowledgement of another server life could take an
  * unread message. Only the server that delivered gets it.
  */
-const deliveryOf = (msg: JsMsg, isSameServer: () => boolean): Delivery => ({
+const deliveryOf = (msg: JsMsg, acks: LateAcks, isSameServer: () => boolean): Delivery => ({
   subject: msg.subject,
   data: msg.data,
   get deliveries() {
@@ -115,9 +119,10 @@ const deliveryOf = (msg: JsMsg, isSameServer: () => boolean): Delivery => ({
     const headers = headersIn(msg);
     return Object.fromEntries((headers?.keys() ?? []).map((name) => [name, headers?.get(name) ?? '']));
   },
-  ack: () => {
-    if (isSameServer()) msg.ack();
-  },
+  ack: () =>
+    acks.send(() => {
+      if (isSameServer()) msg.ack();
+    }),
   giveBack: (delayMs) => {
     if (isSameServer()) msg.nak(delayMs);
   },

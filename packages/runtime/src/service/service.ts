@@ -8,6 +8,7 @@ import { type Endpoints, type OwnEndpoints, queriesOf, serveApi } from '../bus/a
 import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
 import { connectBus, inboxPrefixOf } from '../bus/connection.ts';
 import { createDeadLetterActions, type DeadLetterResolver } from '../bus/dead-letter-actions.ts';
+import { createLateAcks } from '../bus/late-acks.ts';
 import { createListener, type Listener } from '../bus/listener.ts';
 import { pollConsumerMetrics, pollStreamMetrics } from '../bus/polled-metrics.ts';
 import { createNatsPublisher } from '../bus/publisher.ts';
@@ -361,6 +362,7 @@ export const defineService = <
       ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
     } as Endpoints<S, To>;
     let api: { readonly which: 'all' | 'queries'; readonly stop: () => Promise<void> } | undefined;
+    const acks = createLateAcks();
     let sources: readonly Source[] = [];
     let keeper: TopologyKeeper | undefined;
     await owner.start({
@@ -377,7 +379,7 @@ export const defineService = <
         // An earlier process left these rows. The bus drops duplicates, which another replica of an executor may publish.
         await engine.sweep(0).catch((error: unknown) => log.warn(errorFields(error), 'the outbox waits'));
         sources = intakes.map(({ inbound, take }) =>
-          startSource(connection, inbound.consumer, take, log, owner.fence && OWNER_PULL_MS),
+          startSource(connection, inbound.consumer, take, log, acks, owner.fence && OWNER_PULL_MS),
         );
       },
       end: async () => {
