@@ -48,6 +48,13 @@ export type CloudEvent = {
 export const eventType = (aggregate: Aggregate, event: string): string =>
   `dev.holdpoint.${aggregate}.${event}.v1`;
 
+let latest = { time: NaN, text: '' };
+/** All messages of a transaction have one time. */
+const instantOf = (time: number): string => {
+  if (time !== latest.time) latest = { time, text: new Date(time).toISOString() };
+  return latest.text;
+};
+
 /** CloudEvents attributes as headers. The message id equals `ce-id`, so JetStream drops duplicates. */
 export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => {
   const trace = traceOf(event.trace);
@@ -58,7 +65,7 @@ export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => {
     [HEADERS.source, `/holdpoint/${event.source}`],
     [HEADERS.type, event.type],
     [HEADERS.subject, event.subject],
-    [HEADERS.time, new Date(event.time).toISOString()],
+    [HEADERS.time, instantOf(event.time)],
     [HEADERS.contentType, 'application/json'],
     ...(event.version === undefined ? [] : [[HEADERS.version, String(event.version)] as const]),
     ...(trace === undefined ? [] : [[HEADERS.trace, trace] as const]),

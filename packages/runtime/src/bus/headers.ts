@@ -1,7 +1,6 @@
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 
-const encoder = new TextEncoder();
 // Forbidden in values: a line end would start another header. Names are constants.
 const UNSAFE = /[\r\n\0]/;
 
@@ -16,6 +15,6 @@ export const wireHeaders = (pairs: HeaderPairs): MsgHdrs => {
     if (UNSAFE.test(value)) throw new TypeError(`the header ${name} may not hold a line end`);
     text += `${name}: ${value}\r\n`;
   }
-  const encoded = encoder.encode(`${text}\r\n`);
+  const encoded = Buffer.from(`${text}\r\n`);
   return { encode: () => encoded } as unknown as MsgHdrs;
 };

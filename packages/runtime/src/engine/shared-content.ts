@@ -21,18 +21,17 @@ export const shorten = (
   event: object,
   fields: readonly string[] = [],
 ): { readonly event: object; readonly contents: readonly SharedContent[] } => {
-  const rest: Record<string, unknown> = { ...event };
+  const rest = event as Record<string, unknown>;
+  const present = fields.filter((field) => typeof rest[field] === 'object' && rest[field] !== null);
+  if (present.length === 0) return { event, contents: [] };
   const shared: Record<string, string> = {};
-  const contents: SharedContent[] = [];
-  for (const field of fields) {
-    const value = rest[field];
-    if (typeof value !== 'object' || value === null) continue;
-    const content = contentOf(value);
-    contents.push(content);
+  const contents = present.map((field) => {
+    const content = contentOf(rest[field] as object);
     shared[field] = content.digest;
-    delete rest[field];
-  }
-  return contents.length === 0 ? { event, contents } : { event: { ...rest, shared }, contents };
+    return content;
+  });
+  const left = Object.entries(rest).filter(([field]) => !present.includes(field));
+  return { event: { ...Object.fromEntries(left), shared }, contents };
 };
 
 /** The digests that a stored event has in the place of content. */

@@ -72,6 +72,8 @@ const linkTo = (traceparent: string): readonly Link[] => {
 };
 
 export type Traced = {
+  /** Whether there is a span, so that attributes count. */
+  readonly isRecorded: boolean;
   /** The `traceparent` for the results of this span. */
   readonly trace: string | undefined;
   readonly about: (attributes: Attributes) => void;
@@ -79,20 +81,30 @@ export type Traced = {
   readonly end: () => void;
 };
 
+const unrecorded = ({ parent, links }: SpanParent): Traced => ({
+  isRecorded: false,
+  trace: parent ?? links[0],
+  about: nothing,
+  failed: nothing,
+  end: nothing,
+});
+
 /**
  * Starts a span. Without OpenTelemetry, see `tracing.ts`, there is no span, and the incoming trace is passed
  * on.
  */
 export const startSpan = (
   name: string,
-  { parent, links }: SpanParent,
+  place: SpanParent,
   attributes: Attributes = {},
   kind: SpanKind = SpanKind.INTERNAL,
 ): Traced => {
-  if (!isTracing()) return { trace: parent ?? links[0], about: nothing, failed: nothing, end: nothing };
+  if (!isTracing()) return unrecorded(place);
+  const { parent, links } = place;
   const above = contextOf(parent);
   const span = tracer().startSpan(name, { kind, attributes, links: links.flatMap(linkTo) }, above);
   return {
+    isRecorded: true,
     trace: traceparentOf(above, span) ?? parent ?? links[0],
     about: (more) => void span.setAttributes(more),
     failed: (message) => void span.setStatus({ code: SpanStatusCode.ERROR, message }),

@@ -107,14 +107,16 @@ export const createSession = (
       show(stored);
       const { state } = batch.stateOf(target);
       const task = kind.taskOf?.(aggregate, state);
-      const status = kind.statusOf?.(state);
-      span.about({
-        'holdpoint.aggregate': aggregate,
-        ...(task !== undefined && { 'holdpoint.task': task }),
-        ...(status !== undefined &&
-          status !== kind.statusOf?.(before.state) && { 'holdpoint.entered': status }),
-        'holdpoint.events': made.events.map(({ type }) => type),
-      });
+      if (span.isRecorded) {
+        const status = kind.statusOf?.(state);
+        span.about({
+          'holdpoint.aggregate': aggregate,
+          ...(task !== undefined && { 'holdpoint.task': task }),
+          ...(status !== undefined &&
+            status !== kind.statusOf?.(before.state) && { 'holdpoint.entered': status }),
+          'holdpoint.events': made.events.map(({ type }) => type),
+        });
+      }
       for (const work of made.work) after.push(() => perform(work, trace, task));
       return made.answer;
     } catch (error) {
