@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { compiled } from './compiled.ts';
+import { JsonObject } from './json.ts';
 
 const shape = { name: z.string().min(2), size: z.int().default(1), tags: z.array(z.string()).optional() };
 const plain = z.object(shape);
@@ -27,4 +28,10 @@ test('an option of a union is compiled', () => {
   const either = z.discriminatedUnion('type', [one, z.object({ type: z.literal('two') })]);
   expect(either.parse({ type: 'one', name: 'x', more: 1 })).toEqual({ type: 'one', name: 'x' });
   expect(either.safeParse({ type: 'one' }).success).toBe(false);
+});
+
+test('a compiled schema drops the key __proto__ at every depth', () => {
+  const fast = compiled(z.object({ args: JsonObject }));
+  const value = JSON.parse('{"args":{"__proto__":{"polluted":true},"kept":[{"__proto__":1}]}}') as unknown;
+  for (const _ of [1, 2]) expect(JSON.stringify(fast.parse(value))).toBe('{"args":{"kept":[{}]}}');
 });
