@@ -160,6 +160,21 @@ describe('the outbox of a process at rest', () => {
     expect(asked.claimOutbox).toBe(2);
   });
 
+  test('a process that takes over publishes all rows, though its first sweep leaves some', async () => {
+    const { engine, store, options, clock } = setup(undefined, () => true);
+    const dead = engineOver(store, { ...options, publisher: { publish: () => Promise.resolve(false) } });
+    for (let count = 1; count <= 101; count += 1) await dead.send(`e-${String(count)}`, add('a'));
+    clock.advance(1);
+    engine.lookAnew();
+    expect(await engine.sweep(0)).toBe(100);
+    let later = 0;
+    for (let at = 0; at < 6; at += 1) {
+      clock.advance(1_000);
+      later += await engine.sweep(STALE_MS);
+    }
+    expect(later).toBe(1);
+  });
+
   test('a process that takes over looks at once', async () => {
     const { engine, asked } = setup();
     await engine.sweep(0);

@@ -185,7 +185,8 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     /** What an earlier process has left in the store is unknown here. */
     lookAnew: (): void => {
       timers.forget();
-      outbox.forget();
+      // One sweep takes a limited number of rows, and later ones only rows of some age.
+      doubtOutbox();
     },
     wantTimers: (wanted: boolean): void => void (timersWanted = wanted),
     wantsTimers: (): boolean => timersWanted,
