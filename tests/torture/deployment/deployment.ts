@@ -4,6 +4,8 @@ import type { FaultProxy } from '../fault-proxy.ts';
 /** A process, and the services that it runs. */
 export type Instance = { readonly name: string; readonly services: readonly ServiceName[] };
 
+export type Release = 'this' | 'next';
+
 export type AddedProcess = { readonly pid: () => number; readonly stop: () => Promise<void> };
 
 export type Upstream = 'nats' | 'postgres';
@@ -53,8 +55,8 @@ export interface Deployment {
   readonly resume: (instance: string) => Promise<void>;
   /** Stops an instance and returns when the next one is ready. */
   readonly restart: (instance: string) => Promise<void>;
-  /** Starts one more process, and returns when it is ready. */
-  readonly startProcess: (instance: Instance) => Promise<AddedProcess>;
+  /** Starts one more process, and returns when it is ready. `next`: it sends and stores what the next release may add. */
+  readonly startProcess: (instance: Instance, release?: Release) => Promise<AddedProcess>;
   /** Why no process can be added, or undefined. */
   readonly whyNoProcess: string | undefined;
   readonly nats: {

@@ -48,6 +48,7 @@ export type Beside = {
 const SERVER_CONNECTIONS = 90;
 const SECOND_PERSON = 'second';
 const QUERY_WITHIN_MS = 120_000;
+const AS_NEXT_RELEASE = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'as-next-release.ts')}` };
 
 /** A second approver, so that two can decide at the same moment. */
 const addPerson = async (credentialsDir: string): Promise<Deployment['people']> => {
@@ -178,7 +179,13 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
     pause: async (name) => processOf(name).signal('SIGSTOP'),
     resume: async (name) => processOf(name).signal('SIGCONT'),
     restart: (name) => find(name).restart(),
-    startProcess: (instance) => addInstance(instance, ofServices),
+    startProcess: (instance, release) =>
+      addInstance(
+        instance,
+        release === 'next'
+          ? { ...ofServices, serviceEnv: { ...serviceEnv, ...AS_NEXT_RELEASE } }
+          : ofServices,
+      ),
     whyNoProcess:
       (instances.length + CORE_SERVICES.length) * CONNECTIONS_MAX > SERVER_CONNECTIONS
         ? 'PostgreSQL has no connections for more processes'

@@ -1,4 +1,4 @@
-import { changeForm } from './change-form.ts';
+import { changeForm, nextRelease } from './change-form.ts';
 import { clockJump } from './clock.ts';
 import { natsDiskFull, postgresDiskFull } from './disk-full.ts';
 import { duplicates } from './duplicates.ts';
@@ -46,6 +46,7 @@ export const FAULTS: readonly Fault[] = [
   tokenScopes,
   rollingUpgrade,
   changeForm,
+  nextRelease,
   clockJump,
   workerKilled,
   workerFrozen,

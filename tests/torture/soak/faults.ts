@@ -6,7 +6,13 @@ import { FAULTS } from '../faults/table.ts';
  * With the short retention of a soak, repeated old messages would act again. A schema change on each turn
  * would itself be growth, and a change of form ends the processes that must live long.
  */
-const UNFIT: ReadonlySet<string> = new Set(['duplicates', 'rolling-upgrade', 'change-form', 'clock-jump']);
+const UNFIT: ReadonlySet<string> = new Set([
+  'duplicates',
+  'rolling-upgrade',
+  'change-form',
+  'next-release',
+  'clock-jump',
+]);
 
 /** The first instance of each service is never killed: a leak shows only in a process that lives long. */
 const sparing = (fault: Fault): Fault =>
