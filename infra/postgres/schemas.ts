@@ -43,17 +43,17 @@ const tablesOf = async (client: Client, schema: string): Promise<readonly Table[
   return rows;
 };
 
-const APPEND_ONLY: ReadonlySet<string> = new Set(['event_runs', 'shared_content']);
+const APPEND_ONLY: ReadonlySet<string> = new Set(['event_runs', 'shared_content', 'listed']);
 
 /**
- * Events and the content that they share are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.
+ * Events, the content that they share, and the rows of task lists are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.
  */
 const rightsOn = ({ name, partition }: Table): string | undefined => {
   if (partition) return undefined; // reached through its parent, with the parent's rights
   if (name.startsWith('kysely_migration') || name === 'retention') return 'select';
   // The database writes it.
-  if (['audit', 'audit_head', 'inbox', 'inbox_entries', 'doubts', 'failure_counts', 'listed'].includes(name))
-    return 'select';
+  if (['audit', 'audit_head', 'doubts', 'failure_counts'].includes(name)) return 'select';
+  if (name === 'inbox') return 'select, insert, delete';
   if (name === 'ownership') return 'select, update';
   return APPEND_ONLY.has(name) ? 'select, insert' : 'select, insert, update, delete';
 };

@@ -45,23 +45,14 @@ CREATE TABLE heads (
 
 CREATE TABLE inbox (
   id text NOT NULL,
-  requested_at bigint NOT NULL,
-  expires_at bigint NOT NULL,
-  risk smallint NOT NULL,
-  kind text NOT NULL,
-  task text NOT NULL,
-  requester text NOT NULL,
-  words tsvector NOT NULL
-) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.02);
-
-CREATE TABLE inbox_entries (
-  id text NOT NULL,
   member text NOT NULL,
   requested_at bigint NOT NULL,
   expires_at bigint NOT NULL,
   risk smallint NOT NULL,
   kind text NOT NULL,
-  requester text NOT NULL
+  requester text NOT NULL,
+  task text,
+  words tsvector
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.02);
 
 CREATE TABLE outbox (
@@ -127,9 +118,7 @@ ALTER TABLE heads ADD CONSTRAINT heads_pkey PRIMARY KEY (id);
 
 ALTER TABLE heads ADD CONSTRAINT heads_version_check CHECK ((version > 0));
 
-ALTER TABLE inbox ADD CONSTRAINT inbox_pkey PRIMARY KEY (id);
-
-ALTER TABLE inbox_entries ADD CONSTRAINT inbox_entries_pkey PRIMARY KEY (id, member);
+ALTER TABLE inbox ADD CONSTRAINT inbox_pkey PRIMARY KEY (id, member);
 
 ALTER TABLE outbox ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
@@ -169,21 +158,21 @@ CREATE INDEX heads_open ON approvals.heads USING btree (created_at) WHERE (finis
 
 CREATE UNIQUE INDEX heads_tokens ON approvals.heads USING btree (((view ->> 'sha256'::text))) WHERE (kind = 'token'::text);
 
-CREATE INDEX inbox_expiring ON approvals.inbox_entries USING btree (member, expires_at, id);
+CREATE INDEX inbox_expiring ON approvals.inbox USING btree (member, expires_at, id);
 
-CREATE INDEX inbox_kind_expiring ON approvals.inbox_entries USING btree (member, risk, kind, expires_at, id);
+CREATE INDEX inbox_kind_expiring ON approvals.inbox USING btree (member, risk, kind, expires_at, id);
 
-CREATE INDEX inbox_kind_oldest ON approvals.inbox_entries USING btree (member, risk, kind, requested_at, id);
+CREATE INDEX inbox_kind_oldest ON approvals.inbox USING btree (member, risk, kind, requested_at, id);
 
-CREATE INDEX inbox_oldest ON approvals.inbox_entries USING btree (member, requested_at, id);
+CREATE INDEX inbox_oldest ON approvals.inbox USING btree (member, requested_at, id);
 
-CREATE INDEX inbox_requester_expiring ON approvals.inbox_entries USING btree (member, requester, risk, kind, expires_at, id);
+CREATE INDEX inbox_requester_expiring ON approvals.inbox USING btree (member, requester, risk, kind, expires_at, id);
 
-CREATE INDEX inbox_requester_oldest ON approvals.inbox_entries USING btree (member, requester, risk, kind, requested_at, id);
+CREATE INDEX inbox_requester_oldest ON approvals.inbox USING btree (member, requester, risk, kind, requested_at, id);
 
-CREATE INDEX inbox_task ON approvals.inbox USING btree (task, requested_at, id);
+CREATE INDEX inbox_task ON approvals.inbox USING btree (task, requested_at, id) WHERE (member = ''::text);
 
-CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='512');
+CREATE INDEX inbox_words ON approvals.inbox USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='512') WHERE (member = ''::text);
 
 CREATE INDEX timers_due ON approvals.timers USING btree (due_at);
 
@@ -224,28 +213,6 @@ AS $function$
     SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
   $function$;
 
-CREATE OR REPLACE FUNCTION approvals.inbox_rank(kind text, class text)
- RETURNS smallint
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-    SELECT (CASE
-      WHEN kind IN ('deploy', 'merge', 'destructive_edit') THEN 0
-      WHEN kind = 'write_external' THEN CASE WHEN class = 'opaque' THEN 0 ELSE 1 END
-      WHEN class = 'opaque' THEN 1
-      ELSE 2
-    END)::smallint
-  $function$;
-
-CREATE OR REPLACE FUNCTION approvals.inbox_risk(effect json)
- RETURNS smallint
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-    SELECT inbox_rank(inbox_token(said.kind), inbox_token(said."effectClass"))
-      FROM json_to_record(coalesce(effect, '{}')) AS said(kind json, "effectClass" json)
-  $function$;
-
 CREATE OR REPLACE FUNCTION approvals.inbox_token(value json)
  RETURNS text
  LANGUAGE sql
@@ -277,66 +244,25 @@ CREATE OR REPLACE FUNCTION approvals.inbox_words(view json)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-    SELECT inbox_words_in(concat_ws(' ',
-             request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text))
-      FROM json_to_record(view) AS request(title json, effect json, task json),
-           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json)
-  $function$;
-
-CREATE OR REPLACE FUNCTION approvals.inbox_words_in(said text)
- RETURNS tsvector
- LANGUAGE sql
- IMMUTABLE
-AS $function$
     SELECT array_to_tsvector(ARRAY(
       SELECT left(word, 200)
-        FROM unnest(regexp_split_to_array(
-               lower(regexp_replace(said, '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+        FROM json_to_record(view) AS request(title json, effect json, task json),
+             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
+             unnest(regexp_split_to_array(
+               lower(regexp_replace(concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text,
+                                              request.task::text), '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
                '[\u0001-/:-@\u005b-\u0060{-\u007f]+')) AS word
        WHERE word <> ''))
   $function$;
 
-CREATE OR REPLACE FUNCTION approvals.keep_inbox()
+CREATE OR REPLACE FUNCTION approvals.leave_inbox()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'approvals', 'pg_temp'
 AS $function$
-    DECLARE
-      said record;
-      rank smallint;
     BEGIN
-      IF TG_OP = 'UPDATE' AND NEW.status = OLD.status
-         AND (NEW.view->'audience')::text IS NOT DISTINCT FROM (OLD.view->'audience')::text THEN
-        RETURN NULL; -- a vote or a reminder
-      END IF;
-      IF TG_OP <> 'INSERT' THEN
-        DELETE FROM inbox_entries WHERE id = OLD.id;
-        DELETE FROM inbox WHERE id = OLD.id;
-      END IF;
-      IF TG_OP = 'DELETE' OR NEW.status <> 'pending' THEN
-        RETURN NULL;
-      END IF;
-      SELECT request."requestedAt" AS requested_at, request."expiresAt" AS expires_at, request."requestedBy"::text AS requester,
-             inbox_token(request.task) AS task, inbox_token(effect.kind) AS kind, inbox_token(effect."effectClass") AS class,
-             concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text) AS texts,
-             ARRAY(SELECT '' UNION ALL SELECT DISTINCT member::text FROM json_array_elements(request.audience) AS member) AS members
-        INTO said
-        FROM events e,
-             json_to_record(request_view(e.data, NEW.view)) AS request(title json, task json, effect json, audience json,
-               "requestedBy" json, "requestedAt" bigint, "expiresAt" bigint),
-             json_to_record(coalesce(request.effect, '{}')) AS effect(kind json, "effectClass" json, target json, uses json)
-       WHERE e.aggregate = NEW.id AND e.version = 1;
-      IF FOUND THEN
-        rank := coalesce(array_position(ARRAY['high', 'medium', 'low'], NEW.view->>'risk') - 1,
-                         inbox_rank(said.kind, said.class));
-        INSERT INTO inbox (id, requested_at, expires_at, risk, kind, task, requester, words)
-        VALUES (NEW.id, said.requested_at, said.expires_at, rank, said.kind, said.task,
-                said.requester, inbox_words_in(said.texts));
-        INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-        SELECT NEW.id, member, said.requested_at, said.expires_at, rank, said.kind, said.requester
-          FROM unnest(said.members) AS member;
-      END IF;
+      DELETE FROM inbox WHERE id = OLD.id;
       RETURN NULL;
     END
   $function$;
@@ -443,12 +369,8 @@ AS $function$
 
 CREATE TRIGGER events_added AFTER INSERT ON approvals.event_runs REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION approvals.write_audit();
 
-CREATE TRIGGER heads_asked AFTER INSERT ON approvals.heads FOR EACH ROW WHEN ((new.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
-
-CREATE TRIGGER heads_changed AFTER UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = 'pending'::text) OR (old.status = 'pending'::text))) EXECUTE FUNCTION approvals.keep_inbox();
-
 CREATE TRIGGER heads_inserted BEFORE INSERT ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text, 'sign_in'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn', 'sign_in');
 
-CREATE TRIGGER heads_removed AFTER DELETE ON approvals.heads FOR EACH ROW WHEN ((old.status = 'pending'::text)) EXECUTE FUNCTION approvals.keep_inbox();
+CREATE TRIGGER heads_removed AFTER DELETE ON approvals.heads FOR EACH ROW WHEN ((old.status = 'pending'::text)) EXECUTE FUNCTION approvals.leave_inbox();
 
 CREATE TRIGGER heads_updated BEFORE UPDATE ON approvals.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['approved'::text, 'rejected'::text, 'changes_requested'::text, 'answered'::text, 'expired'::text, 'cancelled'::text, 'withdrawn'::text, 'sign_in'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION approvals.note_end('approved', 'rejected', 'changes_requested', 'answered', 'expired', 'cancelled', 'withdrawn', 'sign_in');

@@ -32,7 +32,7 @@ CREATE TABLE heads (
 
 CREATE TABLE listed (
   id text NOT NULL,
-  created_at bigint NOT NULL,
+  created_at bigint NOT NULL DEFAULT ((EXTRACT(epoch FROM now()) * (1000)::numeric))::bigint,
   flow text NOT NULL,
   workflow text NOT NULL,
   requester text NOT NULL,
@@ -197,29 +197,6 @@ CREATE VIEW first_events AS
    FROM orchestrator.event_runs
   WHERE (first = 1);
 
-CREATE OR REPLACE FUNCTION orchestrator.keep_listed()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'orchestrator', 'pg_temp'
-AS $function$
-    BEGIN
-      IF TG_OP = 'DELETE' THEN
-        DELETE FROM listed WHERE id = OLD.id;
-      ELSE
-        INSERT INTO listed (id, created_at, flow, workflow, requester, words)
-        SELECT t.id, t.created_at, split_part(t.workflow, '@', 1), t.workflow, t.requester,
-               words_of(concat_ws(' ', left(t.goal, 4000), t.id, t.workflow))
-          FROM (SELECT h.id, h.created_at, coalesce(h.view->>'workflow', '') AS workflow,
-                       coalesce(e.data->>'requestedBy', '') AS requester,
-                       coalesce(e.data->>'goal', h.view->>'goal', '') AS goal
-                  FROM heads h LEFT JOIN events e ON e.aggregate = h.id AND e.version = 1
-                 WHERE h.id = NEW.id) t;
-      END IF;
-      RETURN NULL;
-    END
-  $function$;
-
 CREATE OR REPLACE FUNCTION orchestrator.note_end()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -264,21 +241,20 @@ AS $function$
     END
   $function$;
 
-CREATE OR REPLACE FUNCTION orchestrator.words_of(text)
- RETURNS tsvector
- LANGUAGE sql
- IMMUTABLE
+CREATE OR REPLACE FUNCTION orchestrator.unlist()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'orchestrator', 'pg_temp'
 AS $function$
-    SELECT array_to_tsvector(ARRAY(
-      SELECT left(word, 200)
-        FROM unnest(regexp_split_to_array(lower($1), '[\u0001-/:-@\u005b-\u0060{-\u007f]+')) AS word
-       WHERE word <> ''))
+    BEGIN
+      DELETE FROM listed WHERE id = OLD.id;
+      RETURN NULL;
+    END
   $function$;
 
 CREATE TRIGGER heads_inserted BEFORE INSERT ON orchestrator.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'tombstone'::text])) OR (new.finished_at IS NOT NULL))) EXECUTE FUNCTION orchestrator.note_end('completed', 'failed', 'cancelled', 'tombstone');
 
-CREATE TRIGGER heads_listed AFTER INSERT ON orchestrator.heads FOR EACH ROW WHEN (((new.kind <> 'registry'::text) AND (new.status <> 'tombstone'::text))) EXECUTE FUNCTION orchestrator.keep_listed();
-
-CREATE TRIGGER heads_unlisted AFTER DELETE ON orchestrator.heads FOR EACH ROW WHEN (((old.kind <> 'registry'::text) AND (old.status <> 'tombstone'::text))) EXECUTE FUNCTION orchestrator.keep_listed();
+CREATE TRIGGER heads_unlisted AFTER DELETE ON orchestrator.heads FOR EACH ROW WHEN (((old.kind <> 'registry'::text) AND (old.status <> 'tombstone'::text))) EXECUTE FUNCTION orchestrator.unlist();
 
 CREATE TRIGGER heads_updated BEFORE UPDATE ON orchestrator.heads FOR EACH ROW WHEN (((new.status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'tombstone'::text])) OR (new.finished_at IS NOT NULL) OR (old.finished_at IS NOT NULL))) EXECUTE FUNCTION orchestrator.note_end('completed', 'failed', 'cancelled', 'tombstone');

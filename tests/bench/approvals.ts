@@ -59,9 +59,17 @@ const HEADS = `
   SELECT id, 'approval', 1, 'pending', asked_at, jsonb_build_object('task', request->'task', 'audience', request->'audience',
            'status', 'pending', 'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout)::json FROM (${REQUESTS}) AS r`;
 
+const INBOX = `
+  INSERT INTO inbox (id, member, requested_at, expires_at, risk, kind, requester, task, words)
+  SELECT id, member, asked_at, asked_at + timeout, array_position(ARRAY['high', 'medium', 'low'], risk) - 1,
+         request->'effect'->>'kind', (request->'requestedBy')::text,
+         CASE member WHEN '' THEN request->>'task' END, CASE member WHEN '' THEN inbox_words(request::json) END
+    FROM (${REQUESTS}) AS r
+   CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT value::text FROM jsonb_array_elements(request->'audience')) AS a(member)`;
+
 /**
- * Adds decidable requests by SQL: events through the audit trigger, timers, and heads through the inbox
- * triggers. Returns the seconds.
+ * Adds decidable requests by SQL: events through the audit trigger, timers, heads, and rows of the inbox. Returns the
+ * seconds.
  */
 export const loadDecidable = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
   withAdmin(admin, async (client) => {
@@ -75,12 +83,12 @@ export const loadDecidable = (admin: AdminConnection, run: string, load: Load): 
         values,
       );
       await client.query(HEADS, values);
+      await client.query(INBOX, values);
     });
   });
 
 /**
- * Adds listed requests by SQL without triggers, then fills the inbox and rebuilds its indexes. Returns the
- * seconds.
+ * Adds listed requests by SQL without triggers, and rebuilds the indexes of the inbox. Returns the seconds.
  */
 export const loadListed = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
   withAdmin(admin, async (client) => {
@@ -96,20 +104,10 @@ export const loadListed = (admin: AdminConnection, run: string, load: Load): Pro
     await inBatches(load, async (...numbers) => {
       await client.query(EVENTS, [run, ...numbers]);
       await client.query(HEADS, [run, ...numbers]);
+      await client.query(INBOX, [run, ...numbers]);
     });
-    await client.query(
-      `INSERT INTO inbox SELECT r.id, r.created_at, (r.view->'expiresAt')::text::bigint, inbox_risk(r.view->'effect'),
-              inbox_token(r.view->'effect'->'kind'), inbox_token(r.view->'task'), (r.view->'requestedBy')::text, inbox_words(r.view)
-         FROM requests r WHERE r.status = 'pending' ON CONFLICT DO NOTHING`,
-    );
-    await client.query(
-      `INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-       SELECT i.id, a.member, i.requested_at, i.expires_at, i.risk, i.kind, i.requester
-         FROM inbox i JOIN heads h ON h.id = i.id
-        CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT inbox_audience(h.view)) AS a(member) ON CONFLICT DO NOTHING`,
-    );
     for (const { text } of indexes) await client.query(text);
-    await client.query('ANALYZE event_runs, heads, inbox, inbox_entries');
+    await client.query('ANALYZE event_runs, heads, inbox');
     return round((performance.now() - began) / 1_000, 1);
   });
 

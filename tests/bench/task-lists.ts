@@ -42,7 +42,8 @@ export const loadTasks = (admin: AdminConnection, run: string, count: number): P
       );
       await client.query(
         `INSERT INTO listed
-         SELECT id, created_at, flow, flow || '@' || version, requester, words_of(concat_ws(' ', goal, id, flow || '@' || version))
+         SELECT id, created_at, flow, flow || '@' || version, requester,
+                array_to_tsvector(array_remove(regexp_split_to_array(lower(concat_ws(' ', goal, id, flow, version)), '[^a-z0-9]+'), ''))
            FROM (${TASKS}) AS t`,
         values,
       );

@@ -8,6 +8,7 @@ const copyOf = (tables: MemoryTables): MemoryTables => ({
   timers: new Map(tables.timers),
   outbox: new Map([...tables.outbox].map(([id, row]) => [id, { ...row }])),
   heads: new Map(tables.heads),
+  listed: new Map(tables.listed),
   shared: new Map(tables.shared),
   deadLetters: [...tables.deadLetters],
 });
@@ -41,6 +42,7 @@ export const createBackups = ({ timeline, databases: { executor }, watchers }: W
         refill(tables.timers, copy.timers);
         refill(tables.outbox, copy.outbox);
         refill(tables.heads, copy.heads);
+        refill(tables.listed, copy.listed);
         refill(tables.shared, copy.shared);
         tables.deadLetters.splice(0, Infinity, ...copy.deadLetters);
         journals.mistrust();

@@ -17,7 +17,7 @@ import { EMPTY_HISTORY, type History } from '@holdpoint/recovery/attempts/histor
 import { recoveryLogic } from '@holdpoint/recovery/bindings';
 import type { Circuit } from '@holdpoint/recovery/circuit/state';
 import { type Addressed, type Kinds, kindNamed } from '@holdpoint/runtime/engine/kinds';
-import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
+import type { BatchWrite, ListRow, Summary } from '@holdpoint/runtime/engine/ports';
 import { complete } from '@holdpoint/runtime/engine/shared-content';
 
 type AnyEvent = { readonly type: string };
@@ -43,6 +43,8 @@ export type Book<State, Event> = {
   readonly kindOf: (aggregate: string) => string | undefined;
   /** The read-model row that follows from the state. */
   readonly summaryOf: (aggregate: string) => Summary;
+  /** The rows of lists that follow from the state. */
+  readonly rowsOf: (aggregate: string) => readonly ListRow[];
   readonly add: (write: Pick<BatchWrite, 'events' | 'shared'>) => readonly Change<State, Event>[];
 };
 
@@ -82,6 +84,11 @@ const createBook = <State, Event extends AnyEvent>(all: object, initial: State):
     versionOf: (aggregate) => versions.get(aggregate) ?? 0,
     kindOf: (aggregate) => kindsOf.get(aggregate),
     summaryOf: (aggregate) => kindNamed(kinds, kindsOf.get(aggregate) ?? '').summarise(states.get(aggregate)),
+    rowsOf: (aggregate) => {
+      const { listing } = kindNamed(kinds, kindsOf.get(aggregate) ?? '');
+      const state = states.get(aggregate);
+      return listing?.reasonOf(state) === undefined ? [] : listing.rowsOf(aggregate, state);
+    },
     add: ({ events, shared = [] }) => {
       for (const { digest, body } of shared) contents.set(digest, JSON.parse(body) as unknown);
       return events.map(({ kind, aggregate, version, at, body }) => {

@@ -125,22 +125,13 @@ const LOGGED = (
 ).split(' ');
 
 /**
- * Requests that wait for a decision, in the order of the inbox. Triggers derive them from `heads` in the transaction of each
- * change. Names are stored as JSON text, so that every name can be compared, even one that no SQL text can hold.
+ * Requests that wait for a decision, in the order of the inbox. The service writes the rows with each change of a request, and
+ * they end with it. One row per member of the audience, and one without a member for all requests, which a search and a task
+ * find: each list is a range of one index. Names are stored as JSON text, so that every name can be compared, even one that
+ * no SQL text can hold.
  */
 const createTables = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE inbox (
-    id text PRIMARY KEY,
-    requested_at bigint NOT NULL,
-    expires_at bigint NOT NULL,
-    risk smallint NOT NULL,
-    kind text NOT NULL,
-    task text NOT NULL,
-    requester text NOT NULL,
-    words tsvector NOT NULL
-  ) WITH (${QUEUE})`.execute(db);
-  // One row per member of the audience, and one for all requests: each list is a range of one index.
-  await sql`CREATE TABLE inbox_entries (
     id text NOT NULL,
     member text NOT NULL,
     requested_at bigint NOT NULL,
@@ -148,6 +139,8 @@ const createTables = async (db: Kysely<unknown>): Promise<void> => {
     risk smallint NOT NULL,
     kind text NOT NULL,
     requester text NOT NULL,
+    task text,
+    words tsvector,
     PRIMARY KEY (id, member)
   ) WITH (${QUEUE})`.execute(db);
 };
@@ -161,10 +154,10 @@ const createTokenUses = async (db: Kysely<unknown>): Promise<void> => {
 };
 
 const createIndexes = async (db: Kysely<unknown>): Promise<void> => {
-  await sql`CREATE INDEX inbox_task ON inbox (task, requested_at, id)`.execute(db);
+  await sql`CREATE INDEX inbox_task ON inbox (task, requested_at, id) WHERE member = ''`.execute(db);
   // A pending list saves most of the work. Every search reads it, so it stays small.
   await sql`CREATE INDEX inbox_words ON inbox USING gin (words)
-    WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
+    WITH (fastupdate = on, gin_pending_list_limit = 512) WHERE member = ''`.execute(db);
   for (const [name, columns] of [
     ['oldest', 'member, requested_at, id'],
     ['expiring', 'member, expires_at, id'],
@@ -173,7 +166,7 @@ const createIndexes = async (db: Kysely<unknown>): Promise<void> => {
     ['requester_oldest', 'member, requester, risk, kind, requested_at, id'],
     ['requester_expiring', 'member, requester, risk, kind, expires_at, id'],
   ] as const)
-    await sql`CREATE INDEX ${sql.id(`inbox_${name}`)} ON inbox_entries (${sql.raw(columns)})`.execute(db);
+    await sql`CREATE INDEX ${sql.id(`inbox_${name}`)} ON inbox (${sql.raw(columns)})`.execute(db);
 };
 
 /** Functions that read an approval. */
@@ -189,33 +182,17 @@ const createReading = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE FUNCTION inbox_token(value json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT btrim(value::text, '"')
   $$`.execute(db);
-  // 0 is the highest risk, as in `riskOf` of the contracts.
-  await sql`CREATE FUNCTION inbox_rank(kind text, class text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT (CASE
-      WHEN kind IN ('deploy', 'merge', 'destructive_edit') THEN 0
-      WHEN kind = 'write_external' THEN CASE WHEN class = 'opaque' THEN 0 ELSE 1 END
-      WHEN class = 'opaque' THEN 1
-      ELSE 2
-    END)::smallint
-  $$`.execute(db);
-  await sql`CREATE FUNCTION inbox_risk(effect json) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT inbox_rank(inbox_token(said.kind), inbox_token(said."effectClass"))
-      FROM json_to_record(coalesce(effect, '{}')) AS said(kind json, "effectClass" json)
-  $$`.execute(db);
-  // Escapes of JSON end a word. Long words are cut.
-  await sql`CREATE FUNCTION inbox_words_in(said text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
+  // Escapes of JSON end a word, as the service splits text. Long words are cut.
+  await sql`CREATE FUNCTION inbox_words(view json) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
     SELECT array_to_tsvector(ARRAY(
       SELECT left(word, 200)
-        FROM unnest(regexp_split_to_array(
-               lower(regexp_replace(said, '\\\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
+        FROM json_to_record(view) AS request(title json, effect json, task json),
+             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
+             unnest(regexp_split_to_array(
+               lower(regexp_replace(concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text,
+                                              request.task::text), '\\\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
                '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+')) AS word
        WHERE word <> ''))
-  $$`.execute(db);
-  await sql`CREATE FUNCTION inbox_words(view json) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT inbox_words_in(concat_ws(' ',
-             request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text))
-      FROM json_to_record(view) AS request(title json, effect json, task json),
-           json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json)
   $$`.execute(db);
   await sql`CREATE FUNCTION inbox_audience(view json) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
     SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
@@ -239,51 +216,16 @@ const createReading = async (db: Kysely<unknown>): Promise<void> => {
 
 const createKeeping = async (db: Kysely<unknown>): Promise<void> => {
   const schema = await currentSchema(db);
-  // Plain inserts of values, and each object parsed once: one statement for all took three times as long.
-  await sql`CREATE FUNCTION keep_inbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  await sql`CREATE FUNCTION leave_inbox() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${schema}, pg_temp AS $$
-    DECLARE
-      said record;
     BEGIN
-      IF TG_OP = 'UPDATE' AND NEW.status = OLD.status
-         AND (NEW.view->'audience')::text IS NOT DISTINCT FROM (OLD.view->'audience')::text THEN
-        RETURN NULL; -- a vote or a reminder
-      END IF;
-      IF TG_OP <> 'INSERT' THEN
-        DELETE FROM inbox_entries WHERE id = OLD.id;
-        DELETE FROM inbox WHERE id = OLD.id;
-      END IF;
-      IF TG_OP = 'DELETE' OR NEW.status <> 'pending' THEN
-        RETURN NULL;
-      END IF;
-      SELECT request."requestedAt" AS requested_at, request."expiresAt" AS expires_at, request."requestedBy"::text AS requester,
-             inbox_token(request.task) AS task, inbox_token(effect.kind) AS kind, inbox_token(effect."effectClass") AS class,
-             concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text, request.task::text) AS texts,
-             ARRAY(SELECT '' UNION ALL SELECT DISTINCT member::text FROM json_array_elements(request.audience) AS member) AS members
-        INTO said
-        FROM events e,
-             json_to_record(request_view(e.data, NEW.view)) AS request(title json, task json, effect json, audience json,
-               "requestedBy" json, "requestedAt" bigint, "expiresAt" bigint),
-             json_to_record(coalesce(request.effect, '{}')) AS effect(kind json, "effectClass" json, target json, uses json)
-       WHERE e.aggregate = NEW.id AND e.version = 1;
-      IF FOUND THEN
-        INSERT INTO inbox (id, requested_at, expires_at, risk, kind, task, requester, words)
-        VALUES (NEW.id, said.requested_at, said.expires_at, inbox_rank(said.kind, said.class), said.kind, said.task,
-                said.requester, inbox_words_in(said.texts));
-        INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
-        SELECT NEW.id, member, said.requested_at, said.expires_at, inbox_rank(said.kind, said.class), said.kind, said.requester
-          FROM unnest(said.members) AS member;
-      END IF;
+      DELETE FROM inbox WHERE id = OLD.id;
       RETURN NULL;
     END
   $$`.execute(db);
-  await sql`REVOKE ALL ON FUNCTION keep_inbox() FROM PUBLIC`.execute(db);
-  await sql`CREATE TRIGGER heads_asked AFTER INSERT ON heads FOR EACH ROW
-    WHEN (NEW.status = 'pending') EXECUTE FUNCTION keep_inbox()`.execute(db);
-  await sql`CREATE TRIGGER heads_changed AFTER UPDATE ON heads FOR EACH ROW
-    WHEN (NEW.status = 'pending' OR OLD.status = 'pending') EXECUTE FUNCTION keep_inbox()`.execute(db);
+  await sql`REVOKE ALL ON FUNCTION leave_inbox() FROM PUBLIC`.execute(db);
   await sql`CREATE TRIGGER heads_removed AFTER DELETE ON heads FOR EACH ROW
-    WHEN (OLD.status = 'pending') EXECUTE FUNCTION keep_inbox()`.execute(db);
+    WHEN (OLD.status = 'pending') EXECUTE FUNCTION leave_inbox()`.execute(db);
 };
 
 // Rows come and go at the front: vacuum by count, not by share, and without pauses.

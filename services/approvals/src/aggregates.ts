@@ -17,6 +17,7 @@ import { type CallbackMessage, type CallbackWork, createCallbackDecider } from '
 import { capabilityDecider, type CapabilityMessage } from './capability/capability.ts';
 import { enrolmentDecider, type EnrolmentMessage } from './executor/enrolment.ts';
 import { peopleDecider, type PeopleMessage } from './people/people.ts';
+import { approvalListing } from './queries/inbox.ts';
 import {
   approvalSummary,
   auditSummary,
@@ -81,6 +82,7 @@ export const createKinds = (
       ...common,
       decider: approvals,
       summarise: approvalSummary,
+      listing: approvalListing,
       taskOf: (_id: string, state: ApprovalState) => taskOf(state),
       creates: ({ kind }) => kind === 'request',
       laneOf,

@@ -38,8 +38,8 @@ export const approvalMetrics = (meter: Meter): ((committed: CommittedEvent<Servi
 /** Counting a million rows would slow down decisions. */
 const COUNTED_MAX = 100_000;
 const PENDING = `
-  SELECT (SELECT count(*) FROM (SELECT FROM inbox LIMIT ${String(COUNTED_MAX)}) i)::int AS pending,
-         coalesce((SELECT extract(epoch FROM clock_timestamp()) - requested_at / 1000.0 FROM inbox_entries
+  SELECT (SELECT count(*) FROM (SELECT FROM inbox WHERE member = '' LIMIT ${String(COUNTED_MAX)}) i)::int AS pending,
+         coalesce((SELECT extract(epoch FROM clock_timestamp()) - requested_at / 1000.0 FROM inbox
                     WHERE member = '' ORDER BY requested_at, id LIMIT 1), 0)::float8 AS oldest`;
 const Pending = z.object({ pending: z.int(), oldest: z.number() });
 

@@ -19,6 +19,7 @@ import { createDecisionSubmitter } from './submit-decision.ts';
 import { createKinds, type ServiceEvent } from './aggregates.ts';
 import { approvalMetrics, pollApprovals } from './metrics.ts';
 import { approvalsBindings } from './bindings.ts';
+import { INBOX } from './queries/inbox.ts';
 import { isTokenKnown } from './queries/tokens.ts';
 import type { SurfaceDeps } from './surfaces/surface-deps.ts';
 import { createDiscord } from './surfaces/discord/discord.ts';
@@ -83,6 +84,7 @@ const defineApprovals = (
       const capabilities = followCapabilities(pool, log);
       return {
         kinds,
+        list: INBOX,
         onCommitted: (committed: CommittedEvent<ServiceEvent>) => {
           count(committed);
           reach.onCommitted(committed);

@@ -39,13 +39,14 @@ const createPrograms = async (db: Kysely<unknown>): Promise<void> => {
 };
 
 /**
- * Fields for the filters of task lists. A trigger writes the row when a task is stored. The phase changes often, so it stays
- * in `heads`.
+ * Fields for the filters of task lists. The service writes the row with the task, and the row ends with it. The phase changes
+ * often, so it stays in `heads`.
  */
 const createLists = async (db: Kysely<unknown>): Promise<void> => {
+  // The time of a row is that of its head: both are written in one transaction.
   await sql`CREATE TABLE listed (
     id text PRIMARY KEY,
-    created_at bigint NOT NULL,
+    created_at bigint NOT NULL DEFAULT (extract(epoch FROM now()) * 1000)::bigint,
     flow text NOT NULL,
     workflow text NOT NULL,
     requester text NOT NULL,
@@ -56,34 +57,14 @@ const createLists = async (db: Kysely<unknown>): Promise<void> => {
   // A pending list saves a third of the work. Every search reads it, so it stays small.
   await sql`CREATE INDEX listed_words ON listed USING gin (words)
     WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
-  await sql`CREATE FUNCTION words_of(text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_to_tsvector(ARRAY(
-      SELECT left(word, 200)
-        FROM unnest(regexp_split_to_array(lower($1), '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+')) AS word
-       WHERE word <> ''))
-  $$`.execute(db);
-  // The first event of a task has its goal and requester. Long words are cut.
-  await sql`CREATE FUNCTION keep_listed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  await sql`CREATE FUNCTION unlist() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${await currentSchema(db)}, pg_temp AS $$
     BEGIN
-      IF TG_OP = 'DELETE' THEN
-        DELETE FROM listed WHERE id = OLD.id;
-      ELSE
-        INSERT INTO listed (id, created_at, flow, workflow, requester, words)
-        SELECT t.id, t.created_at, split_part(t.workflow, '@', 1), t.workflow, t.requester,
-               words_of(concat_ws(' ', left(t.goal, 4000), t.id, t.workflow))
-          FROM (SELECT h.id, h.created_at, coalesce(h.view->>'workflow', '') AS workflow,
-                       coalesce(e.data->>'requestedBy', '') AS requester,
-                       coalesce(e.data->>'goal', h.view->>'goal', '') AS goal
-                  FROM heads h LEFT JOIN events e ON e.aggregate = h.id AND e.version = 1
-                 WHERE h.id = NEW.id) t;
-      END IF;
+      DELETE FROM listed WHERE id = OLD.id;
       RETURN NULL;
     END
   $$`.execute(db);
-  await sql`REVOKE ALL ON FUNCTION keep_listed() FROM PUBLIC`.execute(db);
-  await sql`CREATE TRIGGER heads_listed AFTER INSERT ON heads FOR EACH ROW
-    WHEN (NEW.kind <> 'registry' AND NEW.status <> 'tombstone') EXECUTE FUNCTION keep_listed()`.execute(db);
+  await sql`REVOKE ALL ON FUNCTION unlist() FROM PUBLIC`.execute(db);
   await sql`CREATE TRIGGER heads_unlisted AFTER DELETE ON heads FOR EACH ROW
-    WHEN (OLD.kind <> 'registry' AND OLD.status <> 'tombstone') EXECUTE FUNCTION keep_listed()`.execute(db);
+    WHEN (OLD.kind <> 'registry' AND OLD.status <> 'tombstone') EXECUTE FUNCTION unlist()`.execute(db);
 };

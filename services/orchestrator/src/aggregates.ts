@@ -8,7 +8,13 @@ import { SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Addressed, KindsOf } from '@holdpoint/runtime/engine/kinds';
 import type { Lane } from '@holdpoint/runtime/host/lanes';
 import { createProgramTaskDecider, type TaskRunMessage } from './program/program-task.ts';
-import { programSummary, registrySummary, taskSummary } from './queries/tasks.ts';
+import {
+  programListing,
+  programSummary,
+  registrySummary,
+  taskListing,
+  taskSummary,
+} from './queries/tasks.ts';
 import { createRegistryDecider, type RegistryMessage } from './registry/decide.ts';
 import { taskDecider } from './task/decide.ts';
 import type { TaskMessage } from './task/model/messages.ts';
@@ -61,6 +67,7 @@ export const orchestratorKinds = (
       decider: graphTaskDecider(tasks),
       sharedFields: ['gate'],
       summarise: taskSummary,
+      listing: taskListing,
       snapshotDue,
       taskOf,
       creates,
@@ -73,6 +80,7 @@ export const orchestratorKinds = (
       idSpace: 'task',
       decider: createProgramTaskDecider(createProgramDecider(program)),
       summarise: programSummary,
+      listing: programListing,
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
       taskOf,
       creates,

@@ -17,6 +17,7 @@ import { OrchestratorEnv, readTiming } from './config.ts';
 import { createTaskDecider } from './task/decide.ts';
 import { builtIn, findWorkflow } from './workflows/catalog.ts';
 import { stageWorkflows } from './workflows/stages.ts';
+import { LISTED } from './queries/tasks.ts';
 import { taskMetrics } from './metrics.ts';
 import type { SubmissionContext } from './submission-context.ts';
 import { orchestratorKinds } from './aggregates.ts';
@@ -46,6 +47,7 @@ const defineOrchestrator = (env: OrchestratorEnv, log: Logger, timing: Timing): 
     },
     ({ pool, verifyIdentity, isOwner, listener, meter, assertWorkConsumers }) => ({
       kinds,
+      list: LISTED,
       onCommitted: taskMetrics(meter),
       bind: (engine) => {
         const catalog = createProgramCatalog(log);

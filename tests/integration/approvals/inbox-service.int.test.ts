@@ -50,8 +50,7 @@ const kept = async ({ id }: RequestApproval): Promise<unknown> =>
   (
     await askOwner(
       system.database,
-      `SELECT (SELECT count(*)::int FROM approvals.inbox WHERE id = $1) AS requests,
-              (SELECT count(*)::int FROM approvals.inbox_entries WHERE id = $1) AS entries`,
+      `SELECT count(DISTINCT id)::int AS requests, count(*)::int AS entries FROM approvals.inbox WHERE id = $1`,
       [id],
     )
   )[0];

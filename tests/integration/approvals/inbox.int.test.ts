@@ -56,7 +56,7 @@ const decide = (view: ApprovalView, status: ApprovalStatus = 'approved'): Promis
 
 const kept = async (): Promise<unknown> => {
   const { rows } = await pool.query<object>(
-    `SELECT (SELECT count(*)::int FROM inbox) AS requests, (SELECT count(*)::int FROM inbox_entries) AS entries`,
+    `SELECT count(DISTINCT id)::int AS requests, count(*)::int AS entries FROM inbox`,
   );
   return rows[0];
 };
@@ -242,6 +242,17 @@ describe('pages', () => {
     expect(pages).toEqual([['a-5', 'a-0', 'a-1'], ['a-2'], ['a-3'], ['a-4']]);
   });
 });
+
+test.each(['pending', 'decided'] as const)(
+  'a request that is %s is found by the risk that it shows, which a remote capability can raise',
+  async (status) => {
+    const view = { ...viewOf(entry('a-1')), risk: 'high' as const };
+    await keep(pool, [view]);
+    if (status === 'decided') await decide(view);
+    const found = async (risk: Risk) => idsOf(await listAll(pool, { status, risk }));
+    expect([await found('low'), await found('high')]).toEqual([[], ['a-1']]);
+  },
+);
 
 describe('words', () => {
   test('common and rare words find the same requests alone and together', async () => {

@@ -462,6 +462,31 @@ describe.each(backings)('a store %s', (_name, open) => {
     });
   });
 
+  describe('the rows of lists', () => {
+    test('rows come, stay and go with the commits of their aggregate', async () => {
+      const [id, other] = [newId(), newId()];
+      const rowsOf = (...words: readonly string[]) => words.map((word) => ({ id, word }));
+      await append(store, id, { listed: [...rowsOf('a'), { id: other, word: 'z' }] });
+      expect(await backing.listed(id)).toEqual(['a']);
+      await append(store, id, { listed: rowsOf('a', 'ü"') });
+      expect(await backing.listed(id)).toEqual(['a', 'ü"']);
+      await append(store, id);
+      expect(await backing.listed(id)).toEqual(['a', 'ü"']);
+      await append(store, id, { unlisted: [id] });
+      expect([await backing.listed(id), await backing.listed(other)]).toEqual([[], ['z']]);
+    });
+
+    test('a conflict leaves the rows as they are', async () => {
+      const id = newId();
+      await append(store, id, { listed: [{ id, word: 'a' }] });
+      const conflicting = (parts: object) =>
+        commitTo(store, id, () => ({ events: [eventOf(id, 1)], ...parts }));
+      await expect(conflicting({ listed: [{ id, word: 'b' }] })).rejects.toBeInstanceOf(Conflict);
+      await expect(conflicting({ unlisted: [id] })).rejects.toBeInstanceOf(Conflict);
+      expect(await backing.listed(id)).toEqual(['a']);
+    });
+  });
+
   describe('timers', () => {
     test('due timers come earliest first, with their data', async () => {
       const id = newId();

@@ -216,15 +216,12 @@ describe('the index of task lists', () => {
   const kept = async () =>
     idsOf(await askOwner<{ id: string }>(database, 'SELECT id FROM orchestrator.listed ORDER BY id'));
 
-  test('the database keeps the index for tasks and not for registries, until they are purged', async () => {
+  test('the index keeps a task until its purge, and the service cannot remove it', async () => {
     await keepTasks(pool, [task('t-1'), task('t-2')]);
-    await pool.query(
-      `INSERT INTO heads (id, kind, version, status) VALUES ('r-0123456789abcdef', 'registry', 1, 'registry')`,
-    );
     expect(await kept()).toEqual(['t-1', 't-2']);
     await pool.query(`UPDATE heads SET version = 2, status = 'failed' WHERE id = 't-1'`);
     expect(await found({ phase: 'failed' })).toEqual(['t-1']);
-    await askOwner(database, `DELETE FROM orchestrator.heads WHERE id IN ('t-1', 'r-0123456789abcdef')`);
+    await askOwner(database, `DELETE FROM orchestrator.heads WHERE id = 't-1'`);
     expect(await kept()).toEqual(['t-2']);
     await expect(pool.query('DELETE FROM listed')).rejects.toThrow(/permission denied/);
   });

@@ -5,6 +5,7 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import { createPool } from '@holdpoint/runtime/store/pool';
+import { ownStatements } from '@holdpoint/runtime/store/statements';
 import { createPostgresStore } from '@holdpoint/runtime/store/store';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -22,6 +23,8 @@ export type StoreBacking = {
   readonly waits: (settled: () => boolean) => Promise<boolean>;
   /** The summary text of an aggregate. */
   readonly summary: (id: string) => Promise<unknown>;
+  /** The words of an aggregate in the table of lists, in order. */
+  readonly listed: (id: string) => Promise<unknown>;
   readonly close: () => Promise<void>;
 };
 
@@ -39,6 +42,8 @@ export const memoryBacking = (): Promise<StoreBacking> => {
       return !settled();
     },
     summary: (id) => Promise.resolve(textOf(store.tables.heads.get(id)?.view)),
+    listed: (id) =>
+      Promise.resolve((store.tables.listed.get(id) ?? []).map((row) => String(row['word'])).toSorted()),
     close: () => Promise.resolve(),
   });
 };
@@ -67,7 +72,11 @@ export const servicePool = async (
   return createPool(settings, silentLogger());
 };
 
-export const postgresStore = (pool: Pool): Store => createPostgresStore(pool);
+/** A table of lists that no service has. */
+const LISTED = { name: 'listed_notes', columns: { word: 'text' } } as const;
+
+export const postgresStore = (pool: Pool): Store =>
+  createPostgresStore(pool, { statements: ownStatements(LISTED) });
 
 /** A database of this test file. */
 export const storeDatabase = (): Promise<Database> => cloneDatabase(currentRun().admin);
@@ -80,6 +89,8 @@ export const postgresBacking = async (): Promise<StoreBacking> => {
       database.admin,
       async (client) => (await client.query<{ answer: unknown }>(text, [...values])).rows[0]?.answer,
     );
+  await ask(`CREATE TABLE ${SERVICE}.listed_notes (id text, word text, PRIMARY KEY (id, word))`);
+  await ask(`GRANT SELECT, INSERT, DELETE ON ${SERVICE}.listed_notes TO ${roleOf(SERVICE)}`);
   return {
     store: postgresStore(pools[0]),
     replica: postgresStore(pools[1]),
@@ -90,6 +101,11 @@ export const postgresBacking = async (): Promise<StoreBacking> => {
     },
     summary: async (id) =>
       textOf(await ask(`SELECT view AS answer FROM ${SERVICE}.heads WHERE id = $1`, [id])),
+    listed: (id) =>
+      ask(
+        `SELECT coalesce(json_agg(word ORDER BY word), '[]') AS answer FROM ${SERVICE}.listed_notes WHERE id = $1`,
+        [id],
+      ),
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end()));
       await database.drop();

@@ -1,3 +1,4 @@
+import { INBOX, inboxRows } from '@holdpoint/approvals/queries/inbox';
 import { listRequests } from '@holdpoint/approvals/queries/requests';
 import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
@@ -8,6 +9,7 @@ import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createPool } from '@holdpoint/runtime/store/pool';
+import { ownStatements } from '@holdpoint/runtime/store/statements';
 import type { Pool } from 'pg';
 import type { Database } from '../stack/databases.ts';
 import { currentRun } from '../stack/run.ts';
@@ -52,7 +54,12 @@ export const viewOf = ({ kind, effectClass, target, uses, ...asked }: InboxEntry
   };
 };
 
-/** Inserts approvals as the service does, except that the head has the request as well: tests delete heads, but no event. */
+const { write } = ownStatements(INBOX);
+
+/**
+ * Inserts approvals and their rows of the inbox as the service does, except that the head has the request as well: tests delete
+ * heads, but no event.
+ */
 export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<void> => {
   await pool.query(
     `WITH asked AS (
@@ -69,6 +76,13 @@ export const keep = async (pool: Pool, views: readonly ApprovalView[]): Promise<
       views.map((view) => JSON.stringify(view)),
     ],
   );
+  const [pending, ended] = [true, false].map((is) =>
+    views.filter(({ status }) => (status === 'pending') === is),
+  );
+  await pool.query({
+    ...write(['listed', 'unlisted']),
+    values: [JSON.stringify(pending?.flatMap(inboxRows)), ended?.map(({ id }) => id)],
+  });
 };
 
 /** All items of a list, page by page. */

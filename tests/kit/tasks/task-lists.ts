@@ -5,7 +5,7 @@ import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import type { Bounds } from '@holdpoint/orchestrator/queries/task-cursor';
-import { listTasks } from '@holdpoint/orchestrator/queries/tasks';
+import { listTasks, taskRow } from '@holdpoint/orchestrator/queries/tasks';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createPool } from '@holdpoint/runtime/store/pool';
 import type { Pool } from 'pg';
@@ -34,14 +34,17 @@ export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise
   await pool.query(
     `WITH tasks AS (
        SELECT * FROM json_to_recordset($1::json)
-         AS t(id text, phase text, workflow text, goal text, "requestedBy" text, "createdAt" bigint)),
+         AS t(id text, phase text, workflow text, goal text, "requestedBy" text, "createdAt" bigint, flow text, words text)),
      added AS (
        INSERT INTO event_runs (aggregate, first, at, events)
        SELECT id, 1, to_timestamp("createdAt" / 1000.0),
-              json_build_array(json_build_object('type', 'submitted', 'goal', goal, 'requestedBy', "requestedBy")) FROM tasks)
+              json_build_array(json_build_object('type', 'submitted', 'goal', goal, 'requestedBy', "requestedBy")) FROM tasks),
+     listed AS (
+       INSERT INTO listed (id, created_at, flow, workflow, requester, words)
+       SELECT id, "createdAt", flow, workflow, "requestedBy", array_to_tsvector(string_to_array(lower(words), ' ')) FROM tasks)
      INSERT INTO heads (id, kind, version, status, created_at, view)
      SELECT id, 'task', 1, phase, "createdAt", json_build_object('workflow', workflow, 'goal', left(goal, 200)) FROM tasks`,
-    [JSON.stringify(tasks)],
+    [JSON.stringify(tasks.map((task) => ({ ...taskRow(task.id, task), ...task })))],
   );
 };
 

@@ -26,7 +26,7 @@ import { watchVerdicts } from './verdicts.ts';
 import { checkBoard, checkLocked } from './tasks/registries.ts';
 import { checkEffect, checkWork, watchApplications } from './effects.ts';
 import { watchGraphs } from './tasks/graph.ts';
-import { checkHead, checkSnapshots } from './histories.ts';
+import { checkHead, checkRows, checkSnapshots } from './histories.ts';
 import type { ReadGrant } from '../../invariants/grants.ts';
 import { watchStores } from '../../invariants/stores.ts';
 import { verifyGrant } from '../services/grants.ts';
@@ -47,7 +47,7 @@ export const startScribe = (
   listeners: readonly ((change: TaskChange) => void)[],
   ofPrograms: readonly ((change: ProgramChange) => void)[],
 ): (() => void) => {
-  const { books, checker, trace, watchers } = world;
+  const { books, checker, databases, trace, watchers } = world;
 
   const stores = watchStores(checker.expect, readGrant);
   const checkApplication = watchApplications(world);
@@ -151,13 +151,14 @@ export const startScribe = (
         if (program !== undefined) checkMovingProgram(world, program);
       }
     checkSnapshots(checker, write, books[service]);
-    for (const head of write.heads)
-      checkHead(
-        checker,
-        head,
-        books[service].versionOf(head.aggregate),
-        books[service].summaryOf(head.aggregate),
-      );
+    const { tables } = databases[service];
+    for (const head of write.heads) {
+      const { aggregate } = head;
+      checkHead(checker, head, books[service].versionOf(aggregate), books[service].summaryOf(aggregate));
+      // A later commit may be stored already.
+      if (tables.heads.get(aggregate) === head)
+        checkRows(checker, aggregate, tables.listed.get(aggregate) ?? [], books[service].rowsOf(aggregate));
+    }
   });
   watchers.applied.push((application) => {
     trace.note(

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BatchWrite, Head, Summary } from '@holdpoint/runtime/engine/ports';
+import type { BatchWrite, Head, ListRow, Summary } from '@holdpoint/runtime/engine/ports';
 import type { Book } from '../event-states.ts';
 import type { Checker } from '../checker.ts';
 
@@ -17,6 +17,20 @@ export const checkHead = (checker: Checker, head: Head, version: number, replaye
       `${JSON.stringify(head)} is shown, ${JSON.stringify({ version, ...replayed })} follows from the events`,
   );
 };
+
+/** The rows of lists follow from the stored events. `stored`: those of the same version. */
+export const checkRows = (
+  checker: Checker,
+  aggregate: string,
+  stored: readonly ListRow[],
+  replayed: readonly ListRow[],
+): void =>
+  checker.expect(
+    'the rows of lists equal the replayed events',
+    isDeepStrictEqual(stored, replayed),
+    aggregate,
+    () => `${JSON.stringify(stored)} is listed, ${JSON.stringify(replayed)} follows from the events`,
+  );
 
 export const checkSnapshots = (
   checker: Checker,

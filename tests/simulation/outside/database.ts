@@ -280,12 +280,13 @@ export const createDatabase = (
     now,
     isLocked: (aggregate) => (held.get(aggregate) ?? 0) > 0,
     retire: (aggregates) => {
-      const { events, snapshots, heads, timers } = memory.tables;
+      const { events, snapshots, heads, listed, timers } = memory.tables;
       const gone = new Set(aggregates);
       for (const id of gone) {
         events.delete(id);
         snapshots.delete(id);
         heads.delete(id);
+        listed.delete(id);
       }
       for (const [key, { aggregate }] of timers) if (gone.has(aggregate)) timers.delete(key);
       retired += gone.size;

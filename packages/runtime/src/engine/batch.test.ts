@@ -7,7 +7,7 @@ import { createBatch, eventMessage, isEmpty } from './batch.ts';
 import { decision, foldStored } from '../decider.ts';
 import { complete } from './shared-content.ts';
 import { add, letter } from '../../testing/engine-run.ts';
-import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
+import { type Tally, type TallyEvent, tallyKind } from '../../testing/tally.ts';
 
 const NOW = 1_000_000;
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -150,6 +150,45 @@ describe('a batch', () => {
     ).toThrow(TypeError);
     expect(isEmpty(batch.write([]))).toBe(true);
     expect(batch.states().size).toBe(0);
+  });
+});
+
+test('an aggregate is listed when its reason changes, and leaves the list without one', () => {
+  const kind = {
+    ...tallyKind,
+    listing: {
+      reasonOf: ({ total }: Tally) => (total === 0 || total > 2 ? undefined : total),
+      rowsOf: (id: string, { total }: Tally) => [{ id, total }],
+    },
+  };
+  const totals = new Map([
+    ['e-1', 0],
+    ['e-2', 1],
+    ['e-3', 2],
+    ['e-4', 0],
+    ['e-5', 3],
+    ['e-6', 1],
+  ]);
+  const batch = createBatch('executor', { tally: kind }, { now: NOW }, ({ aggregate }) => {
+    const total = totals.get(aggregate) ?? 0;
+    return { kind: 'tally', version: total, state: { total, keys: [] } };
+  });
+  const add = (aggregate: string, ...steps: readonly number[]): void => {
+    for (const by of steps)
+      batch.apply(to(aggregate), decision({ events: [{ type: 'added', key: 'a', by }] }));
+  };
+  add('e-1', 1, 1);
+  add('e-2', 1);
+  add('e-3', 1);
+  add('e-4', 1, 2);
+  add('e-5', 1);
+  add('e-6', 1, -1);
+  expect(batch.write([])).toMatchObject({
+    listed: [
+      { id: 'e-1', total: 2 },
+      { id: 'e-2', total: 2 },
+    ],
+    unlisted: ['e-3'],
   });
 });
 

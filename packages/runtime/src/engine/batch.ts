@@ -10,6 +10,7 @@ import type {
   AggregateTimes,
   BatchWrite,
   DeadLetterRow,
+  ListRow,
   StoredEvent,
   TimerRow,
   WireMessage,
@@ -70,8 +71,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const shared = new Map<string, SharedContent>();
   const deadLetters: DeadLetterRow[] = [];
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
-  /** Aggregates that did not exist before this batch: no timer of theirs is stored. */
-  const born = new Set<string>();
+  /** The changed aggregates, as the batch found them. */
+  const found = new Map<string, Loaded>();
 
   /** The public events, and the last event of each aggregate that announces its changes. */
   const announced = (): readonly StoredEvent[] => {
@@ -84,9 +85,9 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   };
 
   const stateOf = (target: Target): Loaded => {
-    const found = current.get(target.aggregate) ?? load(target);
-    checkKind(kinds, target, found.kind);
-    return found;
+    const loaded = current.get(target.aggregate) ?? load(target);
+    checkKind(kinds, target, loaded.kind);
+    return loaded;
   };
 
   const append = (
@@ -100,7 +101,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     const before = stateOf(target);
     const kind = kindNamed(kinds, before.kind);
     let { version, state } = before;
-    if (version === 0) born.add(aggregate);
+    if (!found.has(aggregate)) found.set(aggregate, before);
     const contents: SharedContent[] = [];
     const stored = added.map((event) => {
       version += 1;
@@ -136,6 +137,21 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     }
     current.set(aggregate, { kind: before.kind, version, state, times: { since, at: now, trace } });
     return stored;
+  };
+
+  /** The changes of the table of lists. */
+  const listings = (): Pick<BatchWrite, 'listed' | 'unlisted'> => {
+    const listed: ListRow[] = [];
+    const unlisted: string[] = [];
+    for (const [aggregate, { kind, state }] of current) {
+      const { listing } = kindNamed(kinds, kind);
+      const before = listing?.reasonOf(found.get(aggregate)?.state);
+      const after = listing?.reasonOf(state);
+      if (listing === undefined || after === before) continue;
+      if (after === undefined) unlisted.push(aggregate);
+      else listed.push(...listing.rowsOf(aggregate, state));
+    }
+    return { ...(listed.length > 0 && { listed }), ...(unlisted.length > 0 && { unlisted }) };
   };
 
   const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
@@ -189,7 +205,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       snapshots: [...snapshots.values()],
       timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
       timersCleared: [...timers.values()].filter(
-        (timer) => !('dueAt' in timer) && !born.has(timer.aggregate),
+        // No timer is stored of an aggregate that did not exist.
+        (timer) => !('dueAt' in timer) && found.get(timer.aggregate)?.version !== 0,
       ),
       heads: [...current].map(([aggregate, { kind, version, state }]) => ({
         aggregate,
@@ -197,6 +214,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
         version,
         ...kindNamed(kinds, kind).summarise(state),
       })),
+      ...listings(),
       ...(shared.size > 0 && { shared: [...shared.values()] }),
       ...(deadLetters.length > 0 && { deadLetters }),
     }),

@@ -1,7 +1,15 @@
 import type { Aggregate } from '@holdpoint/contracts/bus/subjects';
 import type { Decider, TimerFired } from '../decider.ts';
 import type { Lane } from '../host/lanes.ts';
-import type { Summary } from './ports.ts';
+import type { ListRow, Summary } from './ports.ts';
+
+/** The rows of a state in the table that the lists of the service read beside `heads`. */
+export interface Listing<State> {
+  /** Why the state has its rows: while this stays the same, so do they. Undefined: the state has none. */
+  reasonOf(state: State): unknown;
+  /** Later states have all of these rows, and perhaps more, until a state has none. */
+  rowsOf(aggregate: string, state: State): readonly ListRow[];
+}
 
 /** One kind of aggregate, as the engine runs it. */
 export interface AggregateKind<State, Message, Event extends { readonly type: string }, Work = never> {
@@ -16,6 +24,8 @@ export interface AggregateKind<State, Message, Event extends { readonly type: st
   readonly sharedFields?: readonly string[];
   /** The row that lists show of a state. */
   summarise(state: State): Summary;
+  /** What lists need beside that row. Left out: nothing. */
+  readonly listing?: Listing<State>;
   /** Whether to take a snapshot of the state at this version, to which the events of one decision have led. */
   snapshotDue(state: State, version: number, events: readonly Event[]): boolean;
   /**

@@ -59,6 +59,9 @@ export interface DeadLetterStore {
 /** The clock of a transaction without locks may lag by so much. Milliseconds. */
 export const CLOCK_LAG_MAX_MS = 50;
 
+/** A row of the table that the lists of a service read, by column. Its `id` is that of the aggregate. */
+export type ListRow = { readonly id: string } & Readonly<Record<string, string | number>>;
+
 /** Everything that one batch changes. */
 export type BatchWrite = {
   readonly events: readonly StoredEvent[];
@@ -80,6 +83,10 @@ export type BatchWrite = {
   }[];
   /** One for each aggregate that has events in this batch. */
   readonly heads: readonly Head[];
+  /** Rows of aggregates in the table of lists. A row that exists is left as it is. */
+  readonly listed?: readonly ListRow[];
+  /** Aggregates that leave the table of lists, with all rows. */
+  readonly unlisted?: readonly string[];
   /** Content of fields that the events name by their digests. A digest that is known is left as it is. */
   readonly shared?: readonly SharedContent[];
   /** An id that is known is left as it is. */

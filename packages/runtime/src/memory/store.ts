@@ -8,6 +8,7 @@ import {
   type Locked,
   type OutboxRow,
   type Head,
+  type ListRow,
   type Store,
   type TimerRow,
   type Transaction,
@@ -25,6 +26,8 @@ export type MemoryTables = {
   readonly timers: Map<string, TimerRow>;
   readonly outbox: Map<string, OutboxEntry>;
   readonly heads: Map<string, Head>;
+  /** Rows of lists, by aggregate. */
+  readonly listed: Map<string, readonly ListRow[]>;
   /** By digest. */
   readonly shared: Map<string, unknown>;
   /** In the order of their numbers, which begin at 1. */
@@ -76,6 +79,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     timers: new Map(),
     outbox: new Map(),
     heads: new Map(),
+    listed: new Map(),
     shared: new Map(),
     deadLetters: [],
   };
@@ -114,6 +118,12 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       tables.snapshots.set(aggregate, { version, state: JSON.parse(state) as unknown });
     }
     for (const head of write.heads) tables.heads.set(head.aggregate, head);
+    for (const row of write.listed ?? []) {
+      const text = JSON.stringify(row);
+      const rows = (tables.listed.get(row.id) ?? []).filter((known) => JSON.stringify(known) !== text);
+      tables.listed.set(row.id, [...rows, row]);
+    }
+    for (const id of write.unlisted ?? []) tables.listed.delete(id);
     for (const id of write.outboxConfirmed) tables.outbox.delete(id);
     for (const row of write.deadLetters ?? [])
       if (!tables.deadLetters.some(({ id }) => id === row.id)) tables.deadLetters.push(row);

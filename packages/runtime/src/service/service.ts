@@ -37,8 +37,9 @@ import { pollStoreMetrics } from '../store/polled-metrics.ts';
 import { createWatermarkStore, hurryResends } from '../store/bus-watermark.ts';
 import { createPool } from '../store/pool.ts';
 import { createPurge } from '../store/purge.ts';
-import { statementsIn } from '../store/statements.ts';
+import { ownStatements, statementsIn } from '../store/statements.ts';
 import { createPostgresStore } from '../store/store.ts';
+import type { ListTable } from '../store/write-statement.ts';
 import { adminEndpoints, deadLetterEndpoints, migrationsIn } from './admin.ts';
 import { databaseSettings, readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import type { Check, Web } from './http.ts';
@@ -98,6 +99,8 @@ export type ServiceSpec<
   Work,
 > = {
   readonly kinds: KindsOf<To, Event, Work>;
+  /** The table of the rows that its kinds list. */
+  readonly list?: ListTable;
   /** Called with each event after its commit, for metrics. */
   readonly onCommitted?: (event: CommittedEvent<Event>) => void;
   /** A condition that must hold in the transaction that commits a batch. */
@@ -303,7 +306,7 @@ export const defineService = <
     const ports: CorePorts = {
       store: createPostgresStore(transactions ?? pool, {
         guards: [owner.fence, spec.commitGuard].filter((guard) => guard !== undefined),
-        ...(transactions !== undefined && { statements: statementsIn(service) }),
+        statements: transactions === undefined ? ownStatements(spec.list) : statementsIn(service, spec.list),
       }),
       publisher: createNatsPublisher(connection, inboxPrefixOf(service)),
       host,

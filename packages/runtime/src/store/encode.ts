@@ -145,6 +145,8 @@ export const writeParts = (
     },
     { part: 'timed', rows: write.timersSet.length, values: () => [JSON.stringify(write.timersSet)] },
     { part: 'snapped', rows: write.snapshots.length, values: () => [snapshotsJson(write.snapshots)] },
+    { part: 'listed', rows: write.listed?.length ?? 0, values: () => [JSON.stringify(write.listed)] },
+    { part: 'unlisted', rows: write.unlisted?.length ?? 0, values: () => [write.unlisted] },
     { part: 'outboxConfirmed', rows: write.outboxConfirmed.length, values: () => [write.outboxConfirmed] },
     {
       part: 'outbox',

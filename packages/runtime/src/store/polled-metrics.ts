@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AddPolledMetrics } from '../observability/polled-metrics.ts';
 
 /** Tables that change constantly: vacuum has to keep up with them. */
-const QUEUES = ['outbox', 'timers', 'heads', 'inbox', 'inbox_entries'];
+const QUEUES = ['outbox', 'timers', 'heads', 'inbox'];
 
 const AGE = (since: string): string =>
   `greatest(0, extract(epoch FROM clock_timestamp() - ${since}))::float8`;

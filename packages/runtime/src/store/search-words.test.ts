@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queryOf, typedQueryOf } from './search-words.ts';
+import { queryOf, searchable, typedQueryOf } from './search-words.ts';
 
 test.each([
   ['append Line', "'append' & 'Line'", "'append' & 'Line':*"],
@@ -16,4 +16,11 @@ test.each([
 
 test('a search has at most twenty words', () => {
   expect(queryOf('a '.repeat(100))?.split('&').length).toBe(20);
+});
+
+test('a text is found by each of its words, of which long ones are cut', () => {
+  expect(searchable('Append a line: "a\u0000b"', "it's \ud800 straße")).toBe('Append a line b it s straße');
+  expect(searchable('x'.repeat(300))).toBe('x'.repeat(200));
+  expect(searchable(`x${'😀'.repeat(150)}`).isWellFormed()).toBe(true);
+  expect(searchable(' - ')).toBe('');
 });

@@ -1,6 +1,19 @@
-/** Words as the search tables split text: letters and digits of any script. */
-const WORD = /[a-zA-Z0-9\u0080-\u{10FFFF}]+/gu;
+/** Letters and digits of any script. Half a surrogate pair is none: the server stores no such text. */
+const WORD = /[a-zA-Z0-9\u0080-\uD7FF\uE000-\u{10FFFF}]+/gu;
 const WORDS_MAX = 20;
+/** Of a longer word only its beginning is found. */
+const WORD_MAX = 200;
+
+/** The words of texts, each once, for a column of words. */
+export const searchable = (...texts: readonly string[]): string =>
+  [
+    ...new Set(
+      texts
+        .join(' ')
+        .match(WORD)
+        ?.map((word) => word.slice(0, WORD_MAX).toWellFormed()),
+    ),
+  ].join(' ');
 
 const wordsOf = (search: string | undefined): readonly string[] =>
   search?.match(WORD)?.slice(0, WORDS_MAX) ?? [];

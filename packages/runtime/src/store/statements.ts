@@ -1,5 +1,5 @@
 import { RUN_MAX_EVENTS } from './encode.ts';
-import { CLOCK, createWriteStatement, demanded, purgedIn } from './write-statement.ts';
+import { CLOCK, createWriteStatement, demanded, type ListTable, purgedIn } from './write-statement.ts';
 
 /** A statement that is prepared once per connection: pg prepares statements with a name. */
 export type Statement = { readonly name: string; readonly text: string };
@@ -19,7 +19,14 @@ const historyIn = (
     LEFT JOIN LATERAL (SELECT ${MILLIS('r.at')} AS at, r.trace FROM ${at}event_runs r
                         WHERE r.aggregate = h.id ORDER BY r.first DESC LIMIT 1) l ON true`;
 
-const statementsAt = (at: string, statement: (name: string, text: string) => Statement) => ({
+/** No batch of a service without lists names it. */
+const NO_LIST: ListTable = { name: '', columns: {} };
+
+const statementsAt = (
+  at: string,
+  statement: (name: string, text: string) => Statement,
+  list: ListTable = NO_LIST,
+) => ({
   // The aggregate function runs over all locked rows before the target list, so the clock is read after the
   // locks.
   lock: statement(
@@ -50,7 +57,7 @@ const statementsAt = (at: string, statement: (name: string, text: string) => Sta
     'aggregate',
     `SELECT x.*, d.kind FROM (${historyIn(at)}) x JOIN ${at}heads d ON d.id = x.id`,
   ),
-  write: createWriteStatement(at, statement),
+  write: createWriteStatement(at, statement, list),
   // Of the aggregates of a transaction without locks that its write does not change.
   compare: statement(
     'compare',
@@ -100,8 +107,11 @@ const statementsAt = (at: string, statement: (name: string, text: string) => Sta
 export type Statements = ReturnType<typeof statementsAt>;
 
 /** The statements of a service whose connections search its own schema alone. */
-export const statements: Statements = statementsAt('', (name, text) => ({ name: `hp_${name}`, text }));
+export const ownStatements = (list?: ListTable): Statements =>
+  statementsAt('', (name, text) => ({ name: `hp_${name}`, text }), list);
+/** Those of a service without a table of lists. */
+export const statements: Statements = ownStatements();
 
 /** The statements of a service on connections that several services share. */
-export const statementsIn = (schema: string): Statements =>
-  statementsAt(`${schema}.`, (name, text) => ({ name: `hp_${schema}_${name}`, text }));
+export const statementsIn = (schema: string, list?: ListTable): Statements =>
+  statementsAt(`${schema}.`, (name, text) => ({ name: `hp_${schema}_${name}`, text }), list);

@@ -11,7 +11,7 @@ import type {
 import type { CommitGuard } from './commit-guard.ts';
 import { classify } from './errors.ts';
 import { createServerClock } from './transaction/server-clock.ts';
-import { type Statement, type Statements, statements as ownStatements } from './statements.ts';
+import { type Statement, type Statements, statements as plainStatements } from './statements.ts';
 import {
   type Connection,
   connectionOf,
@@ -51,7 +51,7 @@ export type StoreOptions = {
 /** The schema of a service in PostgreSQL. Stores of several services on one pool can share their transactions. */
 export const createPostgresStore = (
   pool: Pool,
-  { guards = [], statements = ownStatements }: StoreOptions = {},
+  { guards = [], statements = plainStatements }: StoreOptions = {},
 ): Store => {
   /** The connections, each with the digests of shared content that it has committed. */
   const known = new WeakMap<PoolClient, Set<string>>();

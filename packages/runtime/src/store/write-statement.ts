@@ -7,6 +7,12 @@ export const purgedIn = (at: string): string => `(SELECT purged FROM ${at}retent
 /** Raises an error, and so ends the transaction, unless the condition holds. */
 export const demanded = (condition: string): string => `1 / (${condition})::int AS demanded`;
 
+/** The table that the lists of a service read beside `heads`. `words` are those that a search finds. */
+export type ListTable = {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, 'text' | 'bigint' | 'smallint' | 'words'>>;
+};
+
 /** The parts of a write. Most have some of them. */
 export type WritePart =
   | 'events'
@@ -15,6 +21,8 @@ export type WritePart =
   | 'cleared'
   | 'timed'
   | 'snapped'
+  | 'listed'
+  | 'unlisted'
   | 'outboxConfirmed'
   | 'outbox'
   | 'assumed';
@@ -30,6 +38,19 @@ const IN_TRANSACTION = 'now() < statement_timestamp()';
 const headsIn = (next: Next): string =>
   `json_to_recordset(${next()}::json) AS n(aggregate text, kind text, before int, version int, status text, view json)`;
 
+const listIn = (at: string, { name, columns }: ListTable, rows: string): string => {
+  const fields = Object.entries(columns);
+  // The server lowers words here as it lowers those of a search.
+  const values = fields.map(([field, type]) =>
+    type === 'words' ? `array_to_tsvector(string_to_array(lower(${field}), ' '))` : field,
+  );
+  const types = fields.map(([field, type]) => `${field} ${type === 'words' ? 'text' : type}`);
+  return `listed AS (
+        INSERT INTO ${at}${name} (id, ${fields.map(([field]) => field).join(', ')})
+        SELECT id, ${values.join(', ')} FROM json_to_recordset(${rows}::json) AS l(id text, ${types.join(', ')})
+        ON CONFLICT DO NOTHING)`;
+};
+
 const DECIDED_AT = 'to_timestamp(at / 1000.0)';
 /**
  * The clock of a decision without locks lags. The transaction begins after the causes of its decisions: events of other services,
@@ -38,7 +59,11 @@ const DECIDED_AT = 'to_timestamp(at / 1000.0)';
 const BEGUN_AT = `greatest(${DECIDED_AT}, date_trunc('milliseconds', now()))`;
 
 /** Each takes its parameters in the order of `writeParts`. */
-const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (next: Next) => Step>> => ({
+const stepsIn = (
+  at: string,
+  isAssumed: boolean,
+  list: ListTable,
+): Readonly<Record<WritePart, (next: Next) => Step>> => ({
   // The bodies are an array of their own: as fields of a JSON array each was read three times.
   events: (next) => ({
     change: `added AS (
@@ -81,6 +106,10 @@ const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (ne
           FROM json_to_recordset(${next()}::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state)`,
   }),
+  listed: (next) => ({ change: listIn(at, list, next()) }),
+  unlisted: (next) => ({
+    change: `unlisted AS (DELETE FROM ${at}${list.name} WHERE id = ANY(${next()}::text[]))`,
+  }),
   outboxConfirmed: (next) => ({
     change: `confirmed AS (DELETE FROM ${at}outbox WHERE id = ANY(${next()}::bigint[]))`,
   }),
@@ -98,13 +127,14 @@ const stepsIn = (at: string, isAssumed: boolean): Readonly<Record<WritePart, (ne
 export const createWriteStatement = (
   at: string,
   statement: (name: string, text: string) => Statement,
+  list: ListTable,
 ): ((parts: readonly WritePart[]) => Statement) => {
   const known = new Map<string, Statement>();
 
   const create = (parts: readonly WritePart[], name: string): Statement => {
     let used = 0;
     const next = (): string => `$${String((used += 1))}`;
-    const stepOf = stepsIn(at, parts.includes('assumed'));
+    const stepOf = stepsIn(at, parts.includes('assumed'), list);
     const steps = parts.map((part) => stepOf[part](next));
     const changes = steps.flatMap(({ change }) => change ?? []);
     const demands = steps.flatMap(({ demand }) => demand ?? []);
@@ -130,6 +160,8 @@ const LETTERS: Readonly<Record<WritePart, string>> = {
   cleared: 'c',
   timed: 't',
   snapped: 's',
+  listed: 'l',
+  unlisted: 'u',
   outboxConfirmed: 'd',
   outbox: 'o',
   assumed: 'a',

@@ -10,7 +10,7 @@ import {
 import { queryOf } from '@holdpoint/runtime/store/search-words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { rankOf, written } from './inbox-filter.ts';
+import { written } from './inbox-filter.ts';
 import type { Cursor } from './inbox-cursor.ts';
 
 type DecidedQuery = Omit<ListApprovals, 'order' | 'after'>;
@@ -28,7 +28,7 @@ const BYTES_MAX = 4 * 1_024 * 1_024;
 /** The query in either direction. */
 const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELECT at, id, read::int, (
     ($4::text IS NULL OR inbox_token(view->'effect'->'kind') = $4)
-    AND ($5::smallint IS NULL OR inbox_risk(view->'effect') = $5)
+    AND ($5::text IS NULL OR inbox_token(view->'risk') = $5)
     AND ($6::text IS NULL OR inbox_token(view->'task') = $6)
     AND ($7::text IS NULL OR (view->'requestedBy')::text = $7)
     AND ($8::text[] IS NULL OR EXISTS (SELECT FROM inbox_audience(view) AS member WHERE member = ANY ($8)))
@@ -67,7 +67,7 @@ const lookAt =
         at,
         id,
         kind ?? null,
-        risk === undefined ? null : rankOf(risk),
+        risk ?? null,
         task ?? null,
         requester === undefined ? null : written(requester),
         audience === undefined ? null : audience.map(written),

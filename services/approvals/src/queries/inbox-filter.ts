@@ -20,9 +20,12 @@ const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
 /** Text as JSON, as the database stores it. */
 export const written = (text: string): string => JSON.stringify(text);
 
+/** In the place of a member: the row for lists of all requests. */
+export const EVERYONE = '';
+
 /** The members to read; the entries for everyone when there is no audience. */
 const membersOf = (audience: readonly string[] | undefined): readonly string[] =>
-  audience === undefined ? [''] : [...new Set(audience)].map(written);
+  audience === undefined ? [EVERYONE] : [...new Set(audience)].map(written);
 
 /** A part of the inbox index that is already in order, and where reading starts. */
 export type Branch = {

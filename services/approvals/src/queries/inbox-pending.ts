@@ -40,14 +40,14 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
       FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[])
              AS b(member, risk, kind, rank, at, id)
      CROSS JOIN LATERAL (
-       SELECT e.${column} AS at, e.id FROM inbox_entries e
+       SELECT e.${column} AS at, e.id FROM inbox e
         WHERE e.member = b.member ${classed ? 'AND e.risk = b.risk AND e.kind = b.kind' : ''}
               ${filter.requester === undefined ? 'AND $8::text IS NULL' : 'AND e.requester = $8'}
           AND (e.${column}, e.id) ${after} (b.at, b.id)
         ORDER BY e.${column} ${sort}, e.id ${sort} LIMIT $7) x
      ORDER BY 1, 2 ${sort}, 3 ${sort} LIMIT $7)
   SELECT rank, at, id,
-         ${searched ? '(SELECT i.words @@ lower($9)::tsquery FROM inbox i WHERE i.id = page.id)' : '$9::text IS NULL'} AS fits
+         ${searched ? `(SELECT i.words @@ lower($9)::tsquery FROM inbox i WHERE i.id = page.id AND i.member = '')` : '$9::text IS NULL'} AS fits
     FROM page ORDER BY rank, at ${sort}, id ${sort}`;
 };
 
@@ -94,6 +94,7 @@ const findBy = async (
   const rank = order === 'risk' ? 'risk' : '0::smallint';
   const { after, sort } = wayOf(order);
   const by = [
+    "i.member = ''",
     ...(task === undefined ? [] : ['i.task = $1']),
     ...(query === undefined ? [] : ['i.words @@ lower($2)::tsquery']),
   ].join(' AND ');
@@ -107,7 +108,7 @@ const findBy = async (
            AND ($7::text IS NULL OR f.kind = $7) AND ($8::smallint IS NULL OR f.risk = $8)
            AND ($9::text IS NULL OR f.requester = $9)
            AND ($10::text[] IS NULL OR EXISTS (
-                 SELECT FROM inbox_entries e WHERE e.id = f.id AND e.member = ANY ($10)))
+                 SELECT FROM inbox e WHERE e.id = f.id AND e.member = ANY ($10)))
          ORDER BY 1, 2 ${sort}, 3 ${sort} LIMIT $11)
       SELECT (SELECT count(*)::int FROM found) AS counted,
              (SELECT coalesce(json_agg(page ORDER BY rank, at ${sort}, id ${sort}), '[]') FROM page) AS rows,

@@ -1,23 +1,28 @@
 import type { ListTasks, TaskSummary } from '@holdpoint/contracts/task/queries';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
-import type { Summary } from '@holdpoint/runtime/engine/ports';
+import type { Listing } from '@holdpoint/runtime/engine/kinds';
+import type { ListRow, Summary } from '@holdpoint/runtime/engine/ports';
 import { decodeCursor, encodeCursor } from '@holdpoint/runtime/store/page';
+import { searchable } from '@holdpoint/runtime/store/search-words';
+import type { ListTable } from '@holdpoint/runtime/store/write-statement';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { ProgramState } from '@holdpoint/programs/state';
 import type { RegistryState } from '../registry/state.ts';
 import type { TaskState } from '../task/model/state.ts';
-import { type Filter, startOf } from './task-filter.ts';
+import { type Filter, flowOf, startOf } from './task-filter.ts';
 import { BOUNDS, type Bounds, taskPlaces } from './task-cursor.ts';
 
 /** Lists cut longer goals. */
 const GOAL_SHOWN_MAX = 200;
 
 type Shown = { readonly id: string; readonly version: string };
-const summaryOf = (status: string, goal: string, { id, version }: Shown): Summary => ({
+const named = ({ id, version }: Shown): string => `${id}@${version}`;
+
+const summaryOf = (status: string, goal: string, shown: Shown): Summary => ({
   status,
-  view: { workflow: `${id}@${version}`, goal: goal.slice(0, GOAL_SHOWN_MAX).toWellFormed() },
+  view: { workflow: named(shown), goal: goal.slice(0, GOAL_SHOWN_MAX).toWellFormed() },
 });
 
 export const taskSummary = (state: TaskState): Summary =>
@@ -29,6 +34,45 @@ export const programSummary = (state: ProgramState): Summary =>
   state.phase === 'absent'
     ? { status: 'absent', view: null }
     : summaryOf(state.phase, state.goal, state.program);
+
+/** Fields for the filters of task lists. The phase changes often, so it stays in `heads`. */
+export const LISTED: ListTable = {
+  name: 'listed',
+  columns: { flow: 'text', workflow: 'text', requester: 'text', words: 'words' },
+};
+
+/** Longer goals are searched by their beginning. */
+const GOAL_SEARCHED_MAX = 4_000;
+
+export type ListedTask = {
+  readonly workflow: string;
+  readonly goal: string;
+  readonly requestedBy?: string | undefined;
+};
+
+export const taskRow = (id: string, { workflow, goal, requestedBy = '' }: ListedTask): ListRow => ({
+  id,
+  flow: flowOf(workflow),
+  workflow,
+  requester: requestedBy,
+  words: searchable(goal.slice(0, GOAL_SEARCHED_MAX), id, workflow),
+});
+
+/** The row of a task stays the same from its submission to its purge. */
+const reasonOf = ({ phase }: TaskState | ProgramState): unknown =>
+  phase === 'absent' ? undefined : 'submitted';
+
+export const taskListing: Listing<TaskState> = {
+  reasonOf,
+  rowsOf: (id, state) =>
+    state.phase === 'absent' ? [] : [taskRow(id, { ...state, workflow: named(state.definition) })],
+};
+
+export const programListing: Listing<ProgramState> = {
+  reasonOf,
+  rowsOf: (id, state) =>
+    state.phase === 'absent' ? [] : [taskRow(id, { ...state, workflow: named(state.program) })],
+};
 
 /** No list shows a registry. */
 export const registrySummary = (_state: RegistryState): Summary => ({ status: 'registry', view: null });
