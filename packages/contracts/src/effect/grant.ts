@@ -50,6 +50,6 @@ export const AnswerClaims = z.object({
 });
 export type AnswerClaims = z.infer<typeof AnswerClaims>;
 
-/** Signed statements that executors act on. */
-export const SignedClaims = z.union([AnswerClaims, GrantClaims]);
+/** Signed statements that executors act on, the frequent ones first: `use` tells them apart. */
+export const SignedClaims = z.union([GrantClaims, AnswerClaims]);
 export type SignedClaims = z.infer<typeof SignedClaims>;

@@ -101,6 +101,9 @@ export const createMatcher = (texts: readonly string[]): Matcher => {
       .filter(({ length }) => length >= SECRET_CHARACTERS_MIN),
   );
 
+  /** Names and short values are the most frequent texts. Decoding shortens a text, so it cannot contain a longer needle. */
+  const shortest = Math.min(...[plain, decoded, hex, base64].flat().map(({ length }) => length));
+
   const viewsOf = (bytes: Buffer): readonly View[] => {
     const same = [
       { bytes, needles: plain },
@@ -124,11 +127,13 @@ export const createMatcher = (texts: readonly string[]): Matcher => {
 
   const placesIn = ({ bytes, needles, from }: View): readonly Place[] => {
     const found: Place[] = [];
-    for (const needle of needles)
+    for (const needle of needles) {
+      if (needle.length > bytes.length) continue;
       for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, at + needle.length)) {
         const end = at + needle.length;
         found.push(from === undefined ? { start: at, end } : { start: from[at] ?? 0, end: from[end] ?? end });
       }
+    }
     return found;
   };
 
@@ -144,7 +149,7 @@ export const createMatcher = (texts: readonly string[]): Matcher => {
   };
 
   return {
-    places: (bytes) => (plain.length === 0 ? [] : merged(viewsOf(bytes).flatMap(placesIn))),
+    places: (bytes) => (bytes.length < shortest ? [] : merged(viewsOf(bytes).flatMap(placesIn))),
     open: (bytes) => (plain.length === 0 ? bytes.length : Math.min(...viewsOf(bytes).map(openIn))),
   };
 };
