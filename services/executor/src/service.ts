@@ -58,6 +58,8 @@ import { executorBindings, executorKinds } from './bindings.ts';
 const STOP_GRACE_MS = 5_000;
 /** Time for uploads; the rest is uploaded after the next start. */
 const STORE_GRACE_MS = 1_500;
+/** States of waiting effects that stay in memory. There may be tens of thousands, and the ledger has them. */
+const WAITING_STATES_MAX = 1_000;
 
 /** Creates a private folder, and refuses one that leads into the workspace. */
 const makeApart = async (folder: string, workspace: string, variable: string): Promise<void> => {
@@ -236,6 +238,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
         kinds: executorKinds(decider),
         onCommitted: effectMetrics(meter),
         commitGuard: fence.guard,
+        statesMax: config.effectsMax + WAITING_STATES_MAX,
         bind: (engine) => {
           const hints = subjects.own('executor', 'claims');
           const claimants = createClaimants(engine, {

@@ -125,6 +125,12 @@ export const createCore = <
     accept();
   };
 
+  /** Apart from the work: a result may come hours later, and what waits for it must not keep the work in memory. */
+  const acceptLater =
+    (trace: string | undefined) =>
+    (routed: Routed<To>): void =>
+      acceptLocal(routed, trace);
+
   const own = host.add<To, Event, Work>({
     ...ports,
     // At each publish, so that messages of an earlier process get a seal of a present key.
@@ -132,10 +138,12 @@ export const createCore = <
     service,
     kinds,
     onCommitted,
-    perform: (work, trace, task) =>
+    perform: (work, trace, task) => {
+      const accept = acceptLater(trace);
       withLogContext({ ...traceFields(trace), ...(task !== undefined && { task }) }, () =>
-        bindings.perform?.(work, (routed) => acceptLocal(routed, trace), trace, task),
-      ),
+        bindings.perform?.(work, accept, trace, task),
+      );
+    },
   });
   const engine: Engine<To> = { ...own, accept: route<To>(own.accept) };
   const checkSeal: CheckSeal = (message) => {

@@ -214,3 +214,47 @@ test('timers and messages are both handled', async () => {
   expect(new Set(keysOf('e-1'))).toEqual(new Set(['a', 'set wake', 'timer wake']));
   expect(keysOf('e-2')).toEqual(['b']);
 });
+
+describe('states that a decision on timers reads', () => {
+  /** An engine whose cache holds two states, and the locks that it takes. A timer named `poison` leaves the state as it was. */
+  const small = async (poisoned: readonly string[]) => {
+    const clock = stillClock();
+    const memory = createMemoryStore(clock.now);
+    const other = engineOver(memory);
+    for (const id of poisoned) await other.send(id, { kind: 'set', name: 'poison', dueAt: clock.now() + 1 });
+    const locked: (readonly string[])[] = [];
+    const { engine, send, timersFailed } = engineOver(
+      { ...memory, lock: (ids, within) => (locked.push(ids), memory.lock(ids, within)) },
+      { cacheMax: 2 },
+    );
+    return {
+      other,
+      send,
+      fired: async (): Promise<readonly string[]> => {
+        clock.advance(10);
+        engine.tick();
+        await engine.idle();
+        locked.length = 0;
+        return timersFailed;
+      },
+      locked,
+    };
+  };
+
+  test('they displace none of the states that messages have moved', async () => {
+    const { send, fired, locked } = await small(['e-1', 'e-2', 'e-3']);
+    await send('busy', add('a'));
+    expect(await fired()).toHaveLength(3);
+    expect(await send('busy', add('b'))).toMatchObject({ settled: {} });
+    expect(locked).toEqual([]);
+  });
+
+  test('they replace states that are out of date', async () => {
+    const { other, send, fired, locked } = await small(['e-1']);
+    await send('e-1', add('a'));
+    await other.send('e-1', add('b'));
+    expect(await fired()).toHaveLength(1);
+    expect(await send('e-1', add('c'))).toMatchObject({ settled: {} });
+    expect(locked).toEqual([]);
+  });
+});

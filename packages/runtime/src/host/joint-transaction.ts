@@ -58,7 +58,12 @@ export const createJointTransaction = (
   };
   const isFull = (): boolean => rounds >= ROUNDS_MAX || taken.length >= localMax;
 
-  const add = async (member: Member, ids: readonly string[], own: Transaction): Promise<void> => {
+  const add = async (
+    member: Member,
+    ids: readonly string[],
+    own: Transaction,
+    forTimers = false,
+  ): Promise<void> => {
     const clock = (): number => moment.now;
     const session = member.session(
       own,
@@ -67,7 +72,7 @@ export const createJointTransaction = (
       after,
     );
     parts.set(member, { member, session, messages: 0 });
-    await session.open(ids);
+    await session.open(ids, forTimers);
   };
 
   /** Locks and reads aggregates of a service, which joins the transaction with its first ones. */
@@ -129,7 +134,7 @@ export const createJointTransaction = (
       batches: readonly Batch[],
     ): Promise<void> => {
       hold.add(first, own);
-      await add(first, own, transaction);
+      await add(first, own, transaction, due.length > 0);
       const others = batches.filter(({ member }) => member !== first);
       await Promise.all(others.map(({ member, items }) => enter(member, items)));
       const opener = partOf(first);

@@ -69,8 +69,8 @@ export const createSession = (
     return loaded;
   };
 
-  /** Reads the states that the cache lacks. */
-  const learn = async (part: Transaction): Promise<void> => {
+  /** Reads the states that the cache lacks. An outdated one is always replaced: it would be assumed again. */
+  const learn = async (part: Transaction, isKept = true): Promise<void> => {
     moment.now = Math.max(moment.now, part.now);
     if (part.cacheInvalid === true) cache.clear();
     clearings = cache.clearings();
@@ -87,7 +87,7 @@ export const createSession = (
       const loaded = head && rebuild(head.kind, history);
       if (loaded?.version !== head?.version || loaded === undefined) continue;
       states.set(id, loaded);
-      cache.put(id, loaded);
+      if (isKept || cache.latest(id) !== undefined) cache.put(id, loaded);
     }
   };
 
@@ -135,10 +135,13 @@ export const createSession = (
     remember: (): void => {
       if (cache.clearings() === clearings) for (const [id, loaded] of batch.states()) cache.put(id, loaded);
     },
-    /** Reads the aggregates that the transaction has locked at its begin. */
-    open: async (ids: readonly string[]): Promise<void> => {
+    /**
+     * Reads the aggregates that the transaction has locked at its begin. Timers of thousands that wait must not displace the
+     * states of those that move: what is read for timers alone is not kept.
+     */
+    open: async (ids: readonly string[], forTimers: boolean): Promise<void> => {
       for (const id of ids) asked.add(id);
-      await learn(transaction);
+      await learn(transaction, !forTimers);
     },
     /** Locks and reads aggregates that were not asked for yet. */
     extend: async (ids: readonly string[]): Promise<void> => {

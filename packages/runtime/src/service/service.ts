@@ -105,6 +105,8 @@ export type ServiceSpec<
   readonly onCommitted?: (event: CommittedEvent<Event>) => void;
   /** A condition that must hold in the transaction that commits a batch. */
   readonly commitGuard?: CommitGuard;
+  /** States of recently used aggregates that the process keeps. Left out: ten thousand. */
+  readonly statesMax?: number;
   /** Where new keys come from. Left out: from the approvals service. */
   readonly askForKeys?: AskForKeys;
   readonly bind: (engine: Engine<To>, resolveDeadLetter: DeadLetterResolver) => ServiceParts<S, To, Work>;
@@ -317,7 +319,7 @@ export const defineService = <
       onFenced: owner.onFenced,
       route: owner.route,
       observer: metrics.observer,
-      cacheMax: STATES_CACHED_MAX,
+      cacheMax: spec.statesMax ?? STATES_CACHED_MAX,
       withLogContext,
     };
     const { onCommitted } = spec;
