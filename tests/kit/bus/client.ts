@@ -105,6 +105,17 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
       .withIdentity((assertion) => Promise.resolve(assertion))
       .catch(() => undefined);
 
+  const submitters = new Map<string, Promise<string | undefined>>();
+  /** A repeated submission keeps its sender: from another one it would be other content. */
+  const senderOf = (endpoint: string, request: unknown, as: string): Promise<string | undefined> => {
+    const { id } = request as { readonly id?: unknown };
+    if (endpoint !== 'submit' || typeof id !== 'string') return identityOf(as);
+    const submission = `${as} ${id}`;
+    const sender = submitters.get(submission) ?? identityOf(as);
+    submitters.set(submission, sender);
+    return sender;
+  };
+
   const digestOf = async (id: unknown): Promise<string> =>
     (await ask('approvals', 'get', { id: String(id) }).catch(unlessUnknown))?.digest ?? NO_DIGEST;
   /** Decides as a person does, who reads the request first. */
@@ -121,7 +132,7 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
   };
 
   const ask: Ask = async (service, endpoint, request, as = token) => {
-    const identity = takesIdentity(service, endpoint) ? await identityOf(as) : undefined;
+    const identity = takesIdentity(service, endpoint) ? await senderOf(endpoint, request, as) : undefined;
     const answer = await askRaw(
       subjects.api(service, endpoint),
       JSON.stringify(service === 'approvals' ? await bound(endpoint, request) : request),
