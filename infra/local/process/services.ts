@@ -27,11 +27,6 @@ export const serveFile = (root: string): string => programFile(root, 'infra/serv
 export const mainFile = (root: string, service: ServiceName): string =>
   programFile(root, `services/${service}/src/main.ts`);
 
-/**
- * Node.js lets the young part of the heap grow to 128 MiB, most of what an executor holds. Collections of 16 MiB take no more of
- * its time.
- */
-const EXECUTOR = ['--max-semi-space-size=8'];
 /** Smaller heaps and more collections: less than half of the memory, for less throughput. */
 const SMALL = ['--max-semi-space-size=1', '--optimize-for-size'];
 /** One arena for all threads: each further one keeps memory that it no longer needs. A database connection is a process. */
@@ -50,7 +45,7 @@ export const serviceCommand = (
 ) => ({
   command: process.execPath,
   args: [
-    ...(isSmall ? SMALL : services.join() === 'executor' ? EXECUTOR : []),
+    ...(isSmall ? SMALL : []),
     services.length === 1 && services[0] !== undefined ? mainFile(root, services[0]) : serveFile(root),
     folder,
   ],
