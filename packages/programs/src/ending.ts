@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { type ErrorBody, NOT_APPROVED } from '@holdpoint/contracts/values/errors';
 import { inputIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { DecisionBuilder } from './decision-builder.ts';
@@ -55,9 +55,6 @@ export const completeTask = (builder: DecisionBuilder, node: NodeId): void => {
   notifyWatchers(builder);
 };
 
-/** The codes of an effect that was not approved. */
-const REFUSALS: ReadonlySet<string> = new Set(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
-
 export const failTask = (
   builder: DecisionBuilder,
   { code, message, details }: ErrorBody,
@@ -66,7 +63,7 @@ export const failTask = (
   const before = builder.task();
   const { from } = before;
   const error = { code, message, details: { ...details, node, ...(from !== undefined && { from }) } };
-  builder.emit({ type: 'failed', outcome: REFUSALS.has(code) ? 'blocked' : 'failed', error });
+  builder.emit({ type: 'failed', outcome: NOT_APPROVED.has(code) ? 'blocked' : 'failed', error });
   releaseAll(builder, before, 'the task has failed');
   notifyWatchers(builder);
 };

@@ -1,3 +1,4 @@
+import { NOT_APPROVED } from '@holdpoint/contracts/values/errors';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
@@ -51,13 +52,11 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const dataOf = (value: unknown): Data => (typeof value === 'object' && value !== null ? (value as Data) : {});
 
-const REFUSALS: ReadonlySet<string> = new Set(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
-
 const jobAfter = (type: string, data: Data, before: JobStatus): JobStatus => {
   if (type === 'node_waiting') return WAITS[textOf(dataOf(data['wait'])['kind'])] ?? before;
   if (type === 'node_ended') {
     const code = textOf(dataOf(data['error'])['code']);
-    return REFUSALS.has(code) ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
+    return NOT_APPROVED.has(code) ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
   }
   if (type === 'node_resumed') return before === 'paused' ? 'queued' : before;
   return BECOMES[type] ?? before;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { compiled } from '../values/compiled.ts';
-import { type JsonObject, objectIn } from '../values/json.ts';
+import { type JsonObject, tableIn } from '../values/json.ts';
 import { FileAppend, FileWrite } from './file-write.ts';
 import { HttpIdempotentRequest, HttpRequest } from './http-request.ts';
 import { NotifyDiscord, NotifySlack, NotifyWebhook } from './notify.ts';
@@ -32,8 +32,6 @@ const isMissing = (args: unknown, path: readonly PropertyKey[]): boolean => {
         : undefined;
   return value === undefined;
 };
-
-const tableIn = (args: JsonObject, name: string): JsonObject => objectIn(args[name]) ?? {};
 
 const noUndoScript = (args: JsonObject): readonly ArgumentProblem[] => {
   const script = tableIn(tableIn(args, 'args'), 'with')['compensate'];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, objectIn } from '../values/json.ts';
+import { type JsonObject, tableIn } from '../values/json.ts';
 import type { SideEffectKind } from '../workflow/side-effect.ts';
 import type { CanonicalEffect } from './canonical-effect.ts';
 import { CAPABILITIES, CONTROLS, effectClassOf, isCustom, namesProbe } from './capabilities.ts';
@@ -64,22 +64,20 @@ const textIn = (args: JsonObject, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-const partOf = (args: JsonObject, name: string): JsonObject => objectIn(args[name]) ?? {};
-
 const originIn = (args: JsonObject): string | undefined => {
   const url = HttpUrl.safeParse(args['url']).data;
   return url === undefined ? undefined : originOf(url);
 };
 
 const branchTarget = (args: JsonObject): string => {
-  const own = partOf(args, 'with');
-  const branch = textIn(partOf(args, 'preview'), 'target') ?? textIn(own, 'target');
+  const own = tableIn(args, 'with');
+  const branch = textIn(tableIn(args, 'preview'), 'target') ?? textIn(own, 'target');
   return `branch:${branch ?? textIn(own, 'target_branch') ?? 'HEAD'}`;
 };
 
 /** Only a rollback in the worktree of a task leaves other work alone. Everything else is a shared checkout. */
 const rollbackTarget = (args: JsonObject): string => {
-  const own = partOf(args, 'with');
+  const own = tableIn(args, 'with');
   const worktree = textIn(own, 'worktree');
   return own['isolated'] === true && worktree !== undefined
     ? `worktree:${plainPath(worktree)}`
@@ -97,11 +95,11 @@ const UNDOES = /\.compensate$/;
 /** The target that the arguments name; undefined where they name none. */
 const targetIn = (uses: string, args: JsonObject): string | undefined => {
   if (UNDOES.test(uses)) {
-    const made = textIn(partOf(args, 'outputs'), 'target');
+    const made = textIn(tableIn(args, 'outputs'), 'target');
     const base = uses.replace(UNDOES, '');
     if (base === 'cap.env.builtin.git.integrate_plan_branch')
       return made === undefined ? undefined : `branch:${made}`;
-    return targetIn(base, partOf(args, 'args'));
+    return targetIn(base, tableIn(args, 'args'));
   }
   switch (uses) {
     case 'cap.file.append':

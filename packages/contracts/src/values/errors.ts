@@ -180,6 +180,9 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]);
 
+/** Codes of an effect that was not approved: it was rejected, or its time for a decision passed. */
+export const NOT_APPROVED: ReadonlySet<string> = new Set<ErrorCode>(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
+
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 
 /** An error on the wire. Codes of newer versions are kept. */

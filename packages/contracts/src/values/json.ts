@@ -24,6 +24,9 @@ const isJson = (value: unknown): boolean => {
 export const objectIn = (value: Json | undefined): JsonObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 
+/** A field that is an object; an empty one in place of anything else. */
+export const tableIn = (object: JsonObject, name: string): JsonObject => objectIn(object[name]) ?? {};
+
 const PROTO = '__proto__';
 
 const namesProto = (value: Json): boolean =>

@@ -8,7 +8,7 @@ const LONG_MS = 60_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Recovery as it is heard by whoever starts: it gives these answers in turn, and the last of them from then on. */
+/** Recovery that gives these answers in turn, and repeats the last one. */
 const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | undefined)[]) => {
   let asks = 0;
   let reconnect = (): void => undefined;

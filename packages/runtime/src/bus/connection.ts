@@ -81,6 +81,22 @@ const open = (
 export const isStandstill = (error: Error): boolean =>
   error instanceof errors.ProtocolError && error.message === 'Stale Connection';
 
+/** Calls back after each reconnection, until it is stopped. */
+export const onReconnect = (
+  connection: Pick<NatsConnection, 'status'>,
+  then: () => void,
+): { readonly stop: () => void } => {
+  let isStopped = false;
+  const follow = async (): Promise<void> => {
+    for await (const { type } of connection.status()) {
+      if (isStopped) return;
+      if (type === 'reconnect') then();
+    }
+  };
+  void follow();
+  return { stop: () => void (isStopped = true) };
+};
+
 const watch = async (connection: NatsConnection, log: Logger): Promise<void> => {
   for await (const status of connection.status()) {
     if (status.type === 'error' && isStandstill(status.error))

@@ -11,6 +11,7 @@ import type { streams } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 import type { StreamMark, Watermark } from '../store/bus-watermark.ts';
+import { onReconnect } from './connection.ts';
 import { withRemedy } from './examine-bus.ts';
 import {
   type ConsumerLook,
@@ -164,27 +165,20 @@ export const keepTopology = async ({
     throw withRemedy(error);
   }
   let busy = false;
-  let isStopped = false;
   const lookNow = (): void => {
-    if (busy || isStopped) return;
+    if (busy) return;
     busy = true;
     void lookSafely().finally(() => (busy = false));
   };
   const timer = setInterval(lookNow, LOOK_EVERY_MS);
   // A server that has lost something has ended before.
-  const follow = async (): Promise<void> => {
-    for await (const { type } of connection.status()) {
-      if (isStopped) return;
-      if (type === 'reconnect') lookNow();
-    }
-  };
-  void follow();
+  const following = onReconnect(connection, lookNow);
   const ageMs = (): number => performance.now() - lastLook;
   return {
     ageSeconds: () => ageMs() / 1_000,
     check: { name: 'topology', ready: () => Promise.resolve(ageMs() < LOOK_OVERDUE_MS) },
     stop: () => {
-      isStopped = true;
+      following.stop();
       clearInterval(timer);
     },
   };

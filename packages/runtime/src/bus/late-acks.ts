@@ -3,7 +3,7 @@ const LATE_MS = 50;
 
 /** Sends acknowledgements of one connection: at once, or later. */
 export type LateAcks = {
-  /** Takes a message. What it acknowledges before it returns has led to no transaction, and nothing waits for that. */
+  /** Takes a message. An acknowledgement before it returns follows no transaction, so it may leave late. */
   readonly during: (take: () => void) => void;
   readonly send: (ack: () => void) => void;
   readonly flush: () => void;

@@ -10,7 +10,7 @@ import { errorFields } from '../engine/error-fields.ts';
 import type { CheckSeal } from '../engine/seals.ts';
 import { parseAs, parseJson } from '../engine/inbound.ts';
 import type { Logger } from '../observability/log.ts';
-import { askInboxOf } from './connection.ts';
+import { askInboxOf, onReconnect } from './connection.ts';
 
 type Request<S extends ServiceName, E extends keyof (typeof api)[S]> = (typeof api)[S][E] extends {
   request: infer Schema extends z.ZodType;
@@ -133,17 +133,7 @@ export const createListener = (
   return {
     listen: (filters, hear) => subscribe(filters, (msg) => handOver(msg, hear)),
     wake: (filters, wake) => subscribe(filters, () => wake()),
-    reconnected: (then) => {
-      let isStopped = false;
-      const follow = async (): Promise<void> => {
-        for await (const { type } of connection.status()) {
-          if (isStopped) return;
-          if (type === 'reconnect') then();
-        }
-      };
-      void follow();
-      return { stop: () => void (isStopped = true) };
-    },
+    reconnected: (then) => onReconnect(connection, then),
     ask: async (service, endpoint, payload) => {
       try {
         const msg = await request(subjects.api(service, endpoint), payload, ANSWER_WITHIN_MS);

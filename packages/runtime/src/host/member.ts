@@ -159,7 +159,7 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     hasDecided: (identity: string): boolean => decided.has(identity),
     hasBatch: (): boolean => waiting.urgent() > 0 || buried.length > 0 || (lazyDue && waiting.size() > 0),
     waiting: (): number => waiting.size(),
-    /** Messages that somebody waits for. */
+    /** The number of waiting messages that are not lazy. */
     urgent: (): number => waiting.urgent(),
     take: (max: number, isFree: (aggregate: string) => boolean): readonly Item[] => {
       const items = waiting.take(max, isFree);

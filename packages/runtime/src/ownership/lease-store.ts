@@ -88,7 +88,7 @@ const Row = z.object({
 export const createLeasePool = (database: Omit<PoolSettings, 'max' | 'isLasting'>, log: Logger): Pool =>
   createPool({ ...database, max: 1, isLasting: true }, log);
 
-/** The services that look in one turn of the process, with their owners, and what they find. */
+/** The services that look in one turn of the process, with their owners, and their leases. */
 type Round = {
   readonly owners: Map<ServiceName, string>;
   readonly found: Promise<ReadonlyMap<string, Lease>>;

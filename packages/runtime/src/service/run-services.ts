@@ -36,12 +36,16 @@ const createHostOf = (env: ServiceEnv, overlapMax = 1): Host =>
     overlapMax,
   });
 
-/** The connections of a core. Every statement on them names its schema. */
-const corePools = (env: ServiceEnv, log: Logger) => {
+/** What the services of a core share. Every statement on its connections names its schema. */
+const createSharing = (env: ServiceEnv, log: Logger) => {
   const database = { ...databaseSettings(env), schema: 'pg_catalog', name: 'holdpoint-core' };
+  const transactions = createPool({ ...database, max: CORE_CONNECTIONS_MAX }, log);
+  const leasePool = createLeasePool(database, log);
   return {
-    transactions: createPool({ ...database, max: CORE_CONNECTIONS_MAX }, log),
-    leasePool: createLeasePool(database, log),
+    host: createHostOf(env, CORE_OVERLAP_MAX),
+    transactions,
+    leases: createLeases(leasePool),
+    end: (): Promise<unknown> => Promise.all([transactions.end(), leasePool.end()]),
   };
 };
 
@@ -59,13 +63,7 @@ export const startServices = async (
   const [main] = definitions;
   if (main === undefined) throw new Error('a process needs a service');
   const { env, log } = main;
-  const pools = core && corePools(core, log);
-  const sharing = core &&
-    pools && {
-      host: createHostOf(core, CORE_OVERLAP_MAX),
-      transactions: pools.transactions,
-      leases: createLeases(pools.leasePool),
-    };
+  const sharing = core && createSharing(core, log);
   const sealVerifier = createSealVerifier();
   const hosts: Host[] = sharing === undefined ? [] : [sharing.host];
   const parts: readonly RunningPart[] = await Promise.all(
@@ -102,7 +100,7 @@ export const startServices = async (
     await Promise.all(jobs.map((job) => job.stop()));
     await Promise.all(parts.map((part) => part.close()));
     await http.stop();
-    await Promise.all([pools?.transactions.end(), pools?.leasePool.end()]);
+    await sharing?.end();
     for (const definition of definitions) definition.log.info({}, 'service stopped');
   };
   let stopping: Promise<void> | undefined;

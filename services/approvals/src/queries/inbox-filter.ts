@@ -20,7 +20,7 @@ const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
 /** Text as JSON, as the database stores it. */
 export const written = (text: string): string => JSON.stringify(text);
 
-/** In the place of a member: the row for lists of all requests. */
+/** In place of a member: the row for lists of all requests. */
 export const EVERYONE = '';
 
 /** The members to read; the entries for everyone when there is no audience. */

@@ -2,7 +2,7 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import { RuleId } from '@holdpoint/contracts/values/ids';
-import { type JsonObject, objectIn } from '@holdpoint/contracts/values/json';
+import { tableIn } from '@holdpoint/contracts/values/json';
 import type { RuleSpec, RuleSubject } from '@holdpoint/contracts/approval/standing-rule';
 
 /** The built-in rule. Rule ids are hashes without `l` and `o`, so this id cannot collide with one. */
@@ -25,9 +25,6 @@ export const ROLLBACK_SPEC: RuleSpec = {
   },
 };
 
-/** Part of a step's arguments: its inputs (`with`) or its place of work (`context`). */
-const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject => objectIn(args[name]) ?? {};
-
 /**
  * Whether the built-in rule approves the request: a rollback that the orchestrator ordered for a verdict, in the
  * isolated worktree that the failed task made, for which one approver is enough. Such a rollback affects no
@@ -41,8 +38,8 @@ export const decidesRollback = (
   if (kind !== 'destructive_edit' || uses !== USES) return false;
   const { rules, quorum, fourEyes, decisions } = policyOf(request);
   if (!rules || quorum > 1 || fourEyes || !decisions.includes('approve')) return false;
-  const { isolated, worktree } = partOf(args, 'with');
-  const { worktree: worksIn = worktree } = partOf(args, 'context');
+  const { isolated, worktree } = tableIn(args, 'with');
+  const { worktree: worksIn = worktree } = tableIn(args, 'context');
   if (isolated !== true || typeof worktree !== 'string' || !WORKTREE.test(worktree)) return false;
   if (rollbackOf?.worktree !== worktree) return false;
   return target === `worktree:${worktree}` && worksIn === worktree;
