@@ -6,6 +6,7 @@ import {
   crashPoints,
   dispatch,
   engine,
+  engineFailures,
   engineOutbox,
   engineRest,
   enginePostgres,
@@ -143,6 +144,16 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [
       engine('a message that cannot be handled does not block its batch'),
       enginePostgres('refused data of an undecodable message fails alone too'),
+    ],
+  },
+  {
+    name: 'a history that cannot be read holds up the messages of other aggregates',
+    file: 'packages/runtime/src/host/session.ts',
+    find: `        unreadable.set(id, error);`,
+    replace: `        throw error;`,
+    caughtBy: [
+      engineFailures('%s fails the messages of its aggregate with a code, and no others'),
+      engineFailures('the timers of its aggregate stay, and fire once it can be read'),
     ],
   },
   {

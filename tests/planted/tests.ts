@@ -18,6 +18,7 @@ export const engine = of('packages/runtime/src/engine/engine.test.ts');
 export const engineOutbox = of('packages/runtime/src/engine/engine-outbox.test.ts');
 export const engineRest = of('packages/runtime/src/engine/engine-rest.test.ts');
 export const engineReplicas = of('packages/runtime/src/engine/engine-replicas.test.ts');
+export const engineFailures = of('packages/runtime/src/engine/engine-failures.test.ts');
 export const engineTimers = of('packages/runtime/src/engine/engine-timers.test.ts');
 export const announced = of('packages/runtime/src/engine/announced.test.ts');
 export const batch = of('packages/runtime/src/engine/batch.test.ts');

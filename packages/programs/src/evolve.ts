@@ -1,6 +1,7 @@
 import type { CommandId } from '@holdpoint/contracts/values/ids';
 import { withReview } from '@holdpoint/contracts/workflow/review';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import {
   entryOf,
   hasEnded,
@@ -236,6 +237,8 @@ const fold = (task: Program, event: Exclude<ProgramTaskEvent, Of<'program_submit
       return { ...withEnd(task, event.outcome ?? 'failed'), error: event.error };
     case 'cancelled':
       return withEnd(task, 'cancelled');
+    default:
+      return unknownEvent(event);
   }
 };
 

@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { type ErrorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Subject } from '@holdpoint/contracts/bus/subjects';
 
@@ -85,6 +85,7 @@ export type Decision<Event, Work = never> = {
  */
 export interface Decider<State, Message, Event, Work = never> {
   readonly initial: State;
+  /** Throws on an event that it does not know, or that cannot follow the ones before it. */
   evolve(state: State, event: Event): State;
   /** Throws only on a defect. A mistake of a sender has an answer. */
   decide(state: State, message: Message, at: Moment): Decision<Event, Work>;
@@ -93,16 +94,37 @@ export interface Decider<State, Message, Event, Work = never> {
 /** An event as it is stored: with the key that sealed the message behind it, as the proof of its cause. */
 type Stored<Event> = Event & { readonly sealKey?: string };
 
-/** The state after stored events. Their proofs are no part of a state, or views and messages would show them. */
+/** The default of every `evolve`. Typed as `never`, so that no event of this release is forgotten. */
+export const unknownEvent = (event: never): never => {
+  throw new Error(`unknown event: ${(event as { readonly type: string }).type}`);
+};
+
+const unreadable = (event: unknown, cause: unknown): HoldpointError => {
+  const { type } = (event ?? {}) as { readonly type?: unknown };
+  return new HoldpointError(
+    'RUNTIME_HISTORY_UNREADABLE',
+    `cannot read a stored event of type ${String(type)}: run the release that wrote it`,
+    { cause },
+  );
+};
+
+/**
+ * The state after stored events. Their proofs are no part of a state, or views and messages would show them. Throws
+ * `RUNTIME_HISTORY_UNREADABLE`.
+ */
 export const foldStored = <State, Event>(
   decider: { evolve(state: State, event: Event): State },
   start: State,
   stored: readonly Event[],
 ): State =>
-  (stored as readonly Stored<Event>[]).reduce(
-    (state, { sealKey: _, ...event }) => decider.evolve(state, event as unknown as Event),
-    start,
-  );
+  stored.reduce((state, each) => {
+    try {
+      const { sealKey: _, ...event } = each as Stored<Event>;
+      return decider.evolve(state, event as unknown as Event);
+    } catch (cause) {
+      throw unreadable(each, cause);
+    }
+  }, start);
 
 /** A decision from its parts; parts that are left out are empty. */
 export const decision = <Event, Work = never>(

@@ -56,6 +56,16 @@ export const holdsReplay = <State, Message, Event, Work>(
 const stored = <Value>(value: Value): Value =>
   value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
 
+/** An event of another release must never be taken for a known one, or for none. */
+export const holdsUnknownEvents = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  run: readonly Step<State, Message, Event, Work>[],
+): void => {
+  const unknown = { ...eventsOf(run).at(-1), type: 'of_another_release' } as Event;
+  for (const state of [decider.initial, ...run.map(({ after }) => after)])
+    expect(() => decider.evolve(state, unknown)).toThrow(/of_another_release|was never/);
+};
+
 /** Two messages with the same id must be equal: only one of them may arrive. */
 export const holdsMessageIds = <State, Message, Event, Work>(
   run: readonly Step<State, Message, Event, Work>[],
@@ -81,6 +91,7 @@ export const holdsEveryLaw = <State, Message, Event, Work>(
     holdsFold(step);
   }
   holdsReplay(decider, run);
+  holdsUnknownEvents(decider, run);
   holdsMessageIds(run);
   return run;
 };

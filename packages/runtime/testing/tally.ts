@@ -2,7 +2,7 @@ import { snapshotEvery } from '../src/engine/core.ts';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Addressed, AggregateKind } from '../src/engine/kinds.ts';
-import { type Decider, decision, refused, type TimerFired } from '../src/decider.ts';
+import { type Decider, decision, refused, type TimerFired, unknownEvent } from '../src/decider.ts';
 
 /** A counter that counts each key once: the smallest idempotent decider. */
 export type Tally = { readonly total: number; readonly keys: readonly string[] };
@@ -78,8 +78,14 @@ const decide = (state: Tally, message: TallyMessage | TimerFired) => {
 export const tallyDecider: Decider<Tally, TallyMessage | TimerFired, TallyEvent, TallyWork> = {
   initial: { total: 0, keys: [] },
   evolve: (state, event) => {
-    if (event.type === 'broken') throw new TypeError('an event that cannot be folded');
-    return { total: state.total + event.by, keys: [...state.keys, event.key] };
+    switch (event.type) {
+      case 'added':
+        return { total: state.total + event.by, keys: [...state.keys, event.key] };
+      case 'broken':
+        throw new TypeError('an event that cannot be folded');
+      default:
+        return unknownEvent(event);
+    }
   },
   decide,
 };

@@ -28,6 +28,8 @@ export const ERRORS = {
   SEAL_SENDER_NOT_ALLOWED: 403,
   RUNTIME_POISON: 500,
   RUNTIME_UNAVAILABLE: 503,
+  /** Another release wrote the events of the aggregate, or they are damaged: the aggregate stays as it is. */
+  RUNTIME_HISTORY_UNREADABLE: 500,
   RUNTIME_DEAD_LETTER_UNKNOWN: 404,
   /** The dead letter does not contain enough of its message for a retry. */
   RUNTIME_DEAD_LETTER_TRUNCATED: 422,

@@ -103,6 +103,56 @@ describe('what the store will never take', () => {
   });
 });
 
+describe('a history that this release cannot read', () => {
+  const NEWER = { type: 'of_another_release', key: 'n' };
+  const withHistory = async (history: readonly object[]) => {
+    const run = setup();
+    await Promise.all([run.send('e-1', { kind: 'set', name: 'later', dueAt: 0 }), run.send('e-2', add('a'))]);
+    run.tables.events.get('e-1')?.splice(0, 1, ...history);
+    return { ...run, ...engineOver(run.memory) };
+  };
+
+  test.each([
+    ['an event of an unknown type', NEWER],
+    ['an event that cannot be folded', { type: 'broken' }],
+  ])('%s fails the messages of its aggregate with a code, and no others', async (_, event) => {
+    const { send, tables } = await withHistory([event]);
+    const fates = await Promise.all([send('e-1', add('b')), send('e-2', add('b')), send('e-3', add('b'))]);
+    const message = `cannot read a stored event of type ${event.type}: run the release that wrote it`;
+    expect(fates).toMatchObject([
+      { failed: { code: 'RUNTIME_HISTORY_UNREADABLE', message } },
+      { settled: {} },
+      { settled: {} },
+    ]);
+    expect(tables.events.get('e-1')).toEqual([event]);
+    expect(tables.events.get('e-2')).toHaveLength(2);
+  });
+
+  test('an unknown kind of aggregate fails its messages with the same code, and no others', async () => {
+    const run = await withHistory([NEWER]);
+    const head = run.tables.heads.get('e-1');
+    if (head !== undefined) run.tables.heads.set('e-1', { ...head, kind: 'of_another_release' });
+    const fates = await Promise.all([run.send('e-1', add('b')), run.send('e-2', add('b'))]);
+    expect(fates).toMatchObject([{ failed: { code: 'RUNTIME_HISTORY_UNREADABLE' } }, { settled: {} }]);
+  });
+
+  test('the timers of its aggregate stay, and fire once it can be read', async () => {
+    const { engine, memory, tables, timersFailed, clock } = await withHistory([NEWER]);
+    engine.lookAnew();
+    engine.tick();
+    await engine.idle();
+    expect(timersFailed).toEqual(['e-1/later']);
+    expect([...tables.timers.values()]).toMatchObject([{ aggregate: 'e-1', name: 'later' }]);
+    tables.events.set('e-1', [{ type: 'added', key: 'n', by: 1 }]);
+    clock.advance(60_000);
+    const later = engineOver(memory);
+    later.engine.lookAnew();
+    later.engine.tick();
+    await later.engine.idle();
+    expect(tables.events.get('e-1')).toMatchObject([{ key: 'n' }, { key: 'timer later' }]);
+  });
+});
+
 describe('a store that does not answer', () => {
   test('messages are given back while the store is away', async () => {
     const { engine, send, down, failures, open } = setup();

@@ -1,4 +1,5 @@
 import type { Aggregate } from '@holdpoint/contracts/bus/subjects';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Decider, TimerFired } from '../decider.ts';
 import type { Lane } from '../host/lanes.ts';
 import type { ListRow, Summary } from './ports.ts';
@@ -58,13 +59,14 @@ export type Kinds<Event extends { readonly type: string }, Work> = Readonly<
   Record<string, AggregateKind<unknown, unknown, Event, Work>>
 >;
 
-/** Throws when the service keeps no aggregates of this kind: the row was written by another release. */
-export const kindNamed = <Event extends { readonly type: string }, Work>(
-  kinds: Kinds<Event, Work>,
-  name: string,
-): AggregateKind<unknown, unknown, Event, Work> => {
+/** Throws `RUNTIME_HISTORY_UNREADABLE` when the service keeps no aggregates of this kind. */
+export const kindNamed = <Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind => {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (kind === undefined) throw new Error(`unknown kind of aggregate: ${name}`);
+  if (kind === undefined)
+    throw new HoldpointError(
+      'RUNTIME_HISTORY_UNREADABLE',
+      `unknown kind of aggregate: ${name}: run the release that wrote it`,
+    );
   return kind;
 };
 

@@ -43,6 +43,8 @@ export const createSession = (
   const locked = new Map(transaction.locked);
   /** The session keeps the states itself, as the cache may be too small for all of them. */
   const states = new Map<string, Loaded>();
+  /** Why a history cannot be read. Only the messages and timers of its aggregate fail. */
+  const unreadable = new Map<string, unknown>();
   const asked = new Set<string>();
 
   const rebuild = (kind: string, { snapshot, events, times }: History): Loaded => {
@@ -63,6 +65,7 @@ export const createSession = (
   const load = ({ kind, aggregate }: Target): Loaded => {
     const head = locked.get(aggregate);
     if (head === undefined) return { kind, version: 0, state: kindNamed(kinds, kind).decider.initial };
+    if (unreadable.has(aggregate)) throw unreadable.get(aggregate);
     const loaded = states.get(aggregate);
     if (loaded === undefined)
       throw new Error(`events of ${aggregate} do not add up to version ${String(head.version)}`);
@@ -84,10 +87,16 @@ export const createSession = (
     const histories = missing.length === 0 ? undefined : await part.load(missing);
     for (const [id, history] of histories ?? []) {
       const head = locked.get(id);
-      const loaded = head && rebuild(head.kind, history);
-      if (loaded?.version !== head?.version || loaded === undefined) continue;
-      states.set(id, loaded);
-      if (isKept || cache.latest(id) !== undefined) cache.put(id, loaded);
+      if (head === undefined) continue;
+      try {
+        const loaded = rebuild(head.kind, history);
+        if (loaded.version !== head.version) continue;
+        states.set(id, loaded);
+        if (isKept || cache.latest(id) !== undefined) cache.put(id, loaded);
+      } catch (error) {
+        unreadable.set(id, error);
+        cache.forget([id]);
+      }
     }
   };
 

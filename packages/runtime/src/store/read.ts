@@ -2,6 +2,7 @@ import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { foldStored } from '../decider.ts';
+import { kindNamed } from '../engine/kinds.ts';
 import { RUN_MAX_EVENTS } from './encode.ts';
 import { completeEvents } from './shared-content.ts';
 import { statements } from './statements.ts';
@@ -55,8 +56,7 @@ export const readAggregate = async <All extends AnyKinds>(
   const { rows } = await pool.query({ ...statements.aggregate, values: [[id]] });
   if (rows.length === 0) return undefined;
   const { kind, ...history } = KindRow.parse(rows[0]);
-  const decider = Object.hasOwn(kinds, kind) ? kinds[kind]?.decider : undefined;
-  if (decider === undefined) throw new Error(`unknown kind of aggregate: ${kind}`);
+  const { decider } = kindNamed(kinds, kind);
   return { kind, state: fold(decider, await completed(pool, history)) } as ReadAggregate<All>;
 };
 

@@ -1,4 +1,5 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import type { ApprovalState, Closed, Pending } from './state.ts';
 import { noticeName } from './notices.ts';
 import { withVote } from './tally.ts';
@@ -58,5 +59,7 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
       }));
     case 'effect_outcome_recorded':
       return changed(state, () => ({ outcome: { outcome: event.outcome, epoch: event.epoch } }));
+    default:
+      return unknownEvent(event);
   }
 };

@@ -1,6 +1,6 @@
 import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audit';
 import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
-import { type Decider, decision } from '@holdpoint/runtime/decider';
+import { type Decider, decision, unknownEvent } from '@holdpoint/runtime/decider';
 
 /** Position of the audit log when it was last signed. */
 export type AuditLog = { readonly status: 'audit'; readonly seq: number; readonly hash: string };
@@ -9,7 +9,10 @@ export type AuditMessage = { readonly kind: 'anchor'; readonly seq: number; read
 
 export type SignAnchor = (claims: AuditClaims) => string;
 
-const evolveAudit = ({ seq, hash }: AuditAnchored): AuditLog => ({ status: 'audit', seq, hash });
+const evolveAudit = (event: AuditAnchored): AuditLog =>
+  event.type === 'audit_anchored'
+    ? { status: 'audit', seq: event.seq, hash: event.hash }
+    : unknownEvent(event as never);
 
 /**
  * Signs the position of the log. It never goes back, and an anchor whose only new line is the previous anchor

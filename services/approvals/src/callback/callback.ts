@@ -8,6 +8,7 @@ import {
   decision,
   type Outgoing,
   type TimerFired,
+  unknownEvent,
 } from '@holdpoint/runtime/decider';
 import {
   DELIVERY_ATTEMPTS_MAX,
@@ -130,6 +131,8 @@ export const createCallbackDecider = (
           return { order, status: 'open', tries, at, problem: event.problem };
         case 'callback_failed':
           return { order, status: 'failed', tries, at, problem: event.problem };
+        default:
+          return unknownEvent(event);
       }
     },
     decide: (state, message, { now }) => {

@@ -6,7 +6,7 @@ import type {
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { capabilityIdOf } from '@holdpoint/contracts/values/ids';
 import { asSent, canonicalJson } from '@holdpoint/contracts/values/json';
-import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused, unknownEvent } from '@holdpoint/runtime/decider';
 import { definitionProblem } from './definition.ts';
 
 export type CapabilityMessage =
@@ -23,10 +23,15 @@ export const evolveCapability = (
   state: RegisteredCapability | undefined,
   event: CapabilityEvent,
 ): RegisteredCapability => {
-  if (event.type === 'capability_registered')
-    return { ...event.definition, status: 'registered', registeredBy: event.by, registeredAt: event.at };
-  if (state === undefined) throw new Error(`capability ${event.name} was never registered`);
-  return { ...state, status: 'withdrawn', withdrawnBy: event.by };
+  switch (event.type) {
+    case 'capability_registered':
+      return { ...event.definition, status: 'registered', registeredBy: event.by, registeredAt: event.at };
+    case 'capability_withdrawn':
+      if (state === undefined) throw new Error(`capability ${event.name} was never registered`);
+      return { ...state, status: 'withdrawn', withdrawnBy: event.by };
+    default:
+      return unknownEvent(event);
+  }
 };
 
 const definitionOf = ({

@@ -2,7 +2,7 @@ import type { EnrolmentEvent, ExecutorKeyView, ExecutorReach } from '@holdpoint/
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { ExecutorKeyId } from '@holdpoint/contracts/values/ids';
 import { asSent, canonicalJson } from '@holdpoint/contracts/values/json';
-import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused, unknownEvent } from '@holdpoint/runtime/decider';
 
 /** The key of an executor. Another key of the same executor is another one of these. */
 export type ExecutorKey = ExecutorKeyView & { readonly x: string };
@@ -37,9 +37,14 @@ export const evolveExecutor = (state: ExecutorKey | undefined, event: EnrolmentE
     return { ...enrolled, status: 'enrolled', enrolledAt: state?.enrolledAt ?? at };
   }
   if (state === undefined) throw new Error(`executor key ${event.id} was never enrolled`);
-  if (event.type === 'executor_forgotten')
-    return { ...state, forgottenBy: event.by, forgottenWhy: event.reason };
-  return { ...state, status: 'revoked', revokedBy: event.by, revokedAt: event.at };
+  switch (event.type) {
+    case 'executor_forgotten':
+      return { ...state, forgottenBy: event.by, forgottenWhy: event.reason };
+    case 'executor_revoked':
+      return { ...state, status: 'revoked', revokedBy: event.by, revokedAt: event.at };
+    default:
+      return unknownEvent(event);
+  }
 };
 
 export const executorView = ({ x: _, ...key }: ExecutorKey): ExecutorKeyView => key;

@@ -4,7 +4,7 @@ import { type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
 import { PEOPLE_ID } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
-import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused, unknownEvent } from '@holdpoint/runtime/decider';
 
 /** A person of the store. A removed one stays here, so that their tokens and their name stay refused. */
 export type StoredPerson = {
@@ -47,9 +47,14 @@ const evolved = (before: StoredPerson | undefined, event: PeopleEvent): StoredPe
     return { name, displayName, groups, addedBy: by, addedAt: at, removedAt: before?.removedAt };
   }
   if (before === undefined) throw new Error(`person ${name} was never added`);
-  return event.type === 'person_removed'
-    ? { ...before, removedBy: by, removedAt: at }
-    : { ...before, displayName: event.displayName, groups: event.groups };
+  switch (event.type) {
+    case 'person_removed':
+      return { ...before, removedBy: by, removedAt: at };
+    case 'person_changed':
+      return { ...before, displayName: event.displayName, groups: event.groups };
+    default:
+      return unknownEvent(event);
+  }
 };
 
 export const evolvePeople = (state: People | undefined, event: PeopleEvent): People => {

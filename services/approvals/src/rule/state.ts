@@ -9,6 +9,7 @@ import type { ApprovalId, RuleId } from '@holdpoint/contracts/values/ids';
 import { isSamePerson } from '@holdpoint/contracts/values/person';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { type Deciders, mayDecide, type Member } from '@holdpoint/contracts/workflow/audience';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import { BUILT_IN, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
 /** A standing rule: a decision made in advance. */
@@ -49,6 +50,8 @@ export const evolveRule = (state: Rule | undefined, event: RuleEvent): Rule => {
       };
     case 'rule_revoked':
       return { ...state, revokedBy: event.by };
+    default:
+      return unknownEvent(event);
   }
 };
 

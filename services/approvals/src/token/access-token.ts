@@ -7,7 +7,7 @@ import {
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { AccessTokenId } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
-import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { type Decider, type Decision, decision, refused, unknownEvent } from '@holdpoint/runtime/decider';
 
 /** An access token. Only the hash of its secret is stored. */
 export type AccessToken = {
@@ -54,9 +54,14 @@ export const evolveToken = (state: AccessToken | undefined, event: TokenEvent): 
     return { status: 'token', ...token, ...secret, createdBy: by, createdAt: at };
   }
   if (state === undefined) throw new Error(`token ${event.id} was never created`);
-  if (event.type === 'token_redeemed')
-    return { ...state, signIn: 'session', sha256: event.sha256, expiresAt: event.expiresAt };
-  return { ...state, revokedBy: event.by };
+  switch (event.type) {
+    case 'token_redeemed':
+      return { ...state, signIn: 'session', sha256: event.sha256, expiresAt: event.expiresAt };
+    case 'token_revoked':
+      return { ...state, revokedBy: event.by };
+    default:
+      return unknownEvent(event);
+  }
 };
 
 export const tokenView = ({ sha256: _, code: __, status: ___, ...token }: AccessToken): AccessTokenView => ({

@@ -1,5 +1,6 @@
 import type { EffectAnswered, EffectEvent, EffectInDoubt } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import { endedBy, endedLate, givenAgain, lostStart, startedBy } from './remote-state.ts';
 import { type EffectState, type Entry, entryIn, type Unended } from './state.ts';
 
@@ -109,6 +110,8 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       );
       return { ...state, entry: { ...endedLate(entry, event), evidence, unended } } as EffectState;
     }
+    default:
+      return unknownEvent(event);
   }
 };
 

@@ -1,4 +1,5 @@
 import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import { insertByAge } from './locks.ts';
 import { withReport } from './reports.ts';
 import { type Registry, type RegistryState, emptyRegistry, jobIn, withoutNode } from './state.ts';
@@ -27,6 +28,8 @@ const fold = (board: Registry, event: RegistryEvent): Registry => {
     }
     case 'artifact_watch_removed':
       return { ...board, watches: withoutNode(board.watches, event) };
+    default:
+      return unknownEvent(event);
   }
 };
 

@@ -4,6 +4,7 @@ import type { AttemptRecorded, FailureAssessed, RecoveryEvent } from '@holdpoint
 import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views';
 import type { WorkLocation } from '@holdpoint/contracts/recovery/commands';
 import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 
 /** The attempts of one task, and its stuck jobs. */
 export type History = {
@@ -66,6 +67,8 @@ export const evolveHistory = (history: History, event: AttemptsEvent): History =
       };
     case 'job_unstuck':
       return { attempts, stuck: without(stuck, event.node) };
+    default:
+      return unknownEvent(event);
   }
 };
 

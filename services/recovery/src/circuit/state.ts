@@ -1,5 +1,6 @@
 import type { CircuitEvent, CircuitView } from '@holdpoint/contracts/recovery/circuit';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 
 /**
  * The circuit of one target for all executors, or of one workflow for all its tasks. A circuit that never
@@ -76,6 +77,8 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
         ...markSpent(state),
       };
     }
+    default:
+      return unknownEvent(event);
   }
 };
 

@@ -2,6 +2,7 @@ import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { withReview } from '@holdpoint/contracts/workflow/review';
+import { unknownEvent } from '@holdpoint/runtime/decider';
 import { attemptFailed, ended, stepEnded, succeeded } from './attempt-results.ts';
 import { decisionText } from '../model/earlier-attempts.ts';
 import {
@@ -267,6 +268,8 @@ const fold = (task: Task, event: TaskChange): Task => {
       return rememberCommand({ ...task, pausedByHand: true }, event.command);
     case 'resumed':
       return rememberCommand({ ...task, pausedByHand: false }, event.command);
+    default:
+      return unknownEvent(event);
   }
 };
 
