@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 import { root } from '../local/folders.ts';
 import { importerOf, workspaceFile } from './package-files.ts';
+import { OLDEST_NODE } from './packages.ts';
 
 // Programs with their libraries in few files start in a third of the time, and need a fifth less memory, than hundreds of modules.
 
@@ -55,9 +56,23 @@ const noticesOf = (modules: readonly string[]): string => {
   return notices.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
 };
 
+/** Starts a bundle. An old Node.js can read this file, and refuses it before it fails to load the bundle. */
+export const starterOf = (bundled: string): string => {
+  const { major, minor } = OLDEST_NODE;
+  const oldest = `${String(major)}.${String(minor)}`;
+  return `const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < ${String(major)} || (major === ${String(major)} && minor < ${String(minor)})) {
+  const present = process.versions.node;
+  process.stderr.write(\`error CLI_NODE_VERSION: this is Node.js \${present}: install Node.js ${oldest} or later\\n\`);
+  process.exit(1);
+}
+await import('${bundled}');
+`;
+};
+
 /**
  * Bundles programs among the compiled files in `built` into the folder `dist`. In place of each program it leaves a file that
- * imports the bundle.
+ * starts the bundle.
  */
 const bundle = async (built: string, dist: string, programs: readonly string[]): Promise<void> => {
   const nameOf = (program: string): string => program.replace(/\.js$/, '').replaceAll('/', '-');
@@ -87,7 +102,7 @@ const bundle = async (built: string, dist: string, programs: readonly string[]):
     const file = join(dist, program);
     mkdirSync(dirname(file), { recursive: true });
     const way = relative(dirname(program), join(FOLDER, `${nameOf(program)}.js`));
-    writeFileSync(file, `${first.startsWith('#!') ? `${first}\n` : ''}import '${way}';\n`);
+    writeFileSync(file, `${first.startsWith('#!') ? `${first}\n` : ''}${starterOf(way)}`);
   }
 };
 

@@ -13,9 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { root } from '../local/folders.ts';
 import { collectFiles, compiled, WORKSPACE_SOURCES } from './package-files.ts';
-import { PUBLIC_PACKAGES, type PublicPackage } from './packages.ts';
-
-const NODE = '>=22.18';
+import { OLDEST_NODE, PUBLIC_PACKAGES, type PublicPackage } from './packages.ts';
 
 const BUNDLE = join(root, 'infra', 'release', 'bundle.ts');
 
@@ -130,7 +128,7 @@ const stage = (built: string, into: string, each: PublicPackage): void => {
     license,
     ...(source !== undefined && { repository: { type: 'git', url: source, directory: each.folder } }),
     type: 'module',
-    engines: { node: NODE },
+    engines: { node: `>=${OLDEST_NODE.major}.${OLDEST_NODE.minor}` },
     exports: { ...exportsOf(each), './package.json': './package.json' },
     ...(each.commands !== undefined && {
       bin: Object.fromEntries(

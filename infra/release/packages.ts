@@ -1,3 +1,6 @@
+/** The oldest Node.js that runs the packages. */
+export const OLDEST_NODE = { major: 22, minor: 18 } as const;
+
 /** A package for users: built from entries of the workspace, with the workspace packages that it does not depend on inside. */
 export type PublicPackage = {
   readonly name: string;
