@@ -6,6 +6,7 @@ import { processEnvironment, serviceCommand } from './services.ts';
 import type { ServiceContext } from './services.ts';
 import { supervise } from './supervisor.ts';
 import type { Supervised, SupervisorOptions } from './supervisor.ts';
+import { lastReason } from './tail.ts';
 
 export type ServiceProcess = Supervised & {
   /** The services that it runs. */
@@ -30,6 +31,8 @@ export type ServiceProcessOptions = Pick<SupervisorOptions, 'say' | 'onExit'> & 
 };
 
 const ANSWER_WITHIN_MS = 2_000;
+/** A process that ends more often before it is ready ends the start. */
+const RESTARTS_MAX = 3;
 
 /** Whether a service answers that it is ready. */
 export const isReadyAt = async (url: string): Promise<boolean> => {
@@ -59,16 +62,26 @@ export const startServiceProcess = async (options: ServiceProcessOptions): Promi
   return { ...supervised, services, url, isReady: () => isReadyAt(url) };
 };
 
-/** Waits until a service is ready, or until the caller stops. Throws if the supervisor gives it up. */
+/** Waits until a service is ready, or until the caller stops. Throws if the supervisor gives it up, or if it ends again and again. */
 export const awaitReady = async (
-  { name, logFile, failure, isReady }: Pick<ServiceProcess, 'name' | 'logFile' | 'failure' | 'isReady'>,
+  {
+    name,
+    logFile,
+    failure,
+    restarts,
+    isReady,
+  }: Pick<ServiceProcess, 'name' | 'logFile' | 'failure' | 'restarts' | 'isReady'>,
   { timeoutMs, stopping = () => false }: { readonly timeoutMs: number; readonly stopping?: () => boolean },
 ): Promise<void> => {
+  const before = restarts();
   const ready = async () => {
     if (stopping()) return 'stopping';
     if (failure() !== undefined) return 'failed';
+    if (restarts() - before > RESTARTS_MAX) return 'ended';
     return (await isReady()) ? 'ready' : undefined;
   };
   const answer = await poll(ready, { timeoutMs, what: `${name} is not ready, see ${logFile}` });
   if (answer === 'failed') throw new Problem(failure() ?? `${name} failed`);
+  if (answer === 'ended')
+    throw new Problem(`${name} ends again and again, see ${logFile}: ${await lastReason(logFile)}`);
 };

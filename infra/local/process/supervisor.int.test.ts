@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commandOf, isAlive } from './pid.ts';
 import { createRegistry, endLeftovers } from './leftovers.ts';
 import { poll } from '../poll.ts';
+import { awaitReady } from './service-processes.ts';
 import { startChild } from './child.ts';
 import { supervise } from './supervisor.ts';
 import type { Supervised } from './supervisor.ts';
@@ -63,6 +64,15 @@ test('a process that refuses its configuration ends the start with its own messa
   await until('it is escalated', () => thing.failure() !== undefined);
   expect(thing.failure()).toBe('thing refuses its configuration: HOLDPOINT_EXECUTOR_POOLS: no pool');
   expect(thing.restarts()).toBe(0);
+});
+
+test('a process that ends again and again before it is ready ends the start with its reason', async () => {
+  const thing = await node('throw new SyntaxError("no such export")');
+  const isReady = () => Promise.resolve(false);
+  await expect(awaitReady({ ...thing, isReady }, { timeoutMs: 60_000 })).rejects.toThrow(
+    /^thing ends again and again, see .*thing\.log: SyntaxError: no such export$/,
+  );
+  expect(thing.restarts()).toBeGreaterThan(3);
 });
 
 test('stopping is polite, waits for the end, and may be done twice', async () => {

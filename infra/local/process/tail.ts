@@ -14,3 +14,11 @@ export const tail = async (path: string, lines: number): Promise<string> => {
     await file.close();
   }
 };
+
+const REASON_WITHIN_LINES = 50;
+
+/** The last line that gives a reason. Node.js adds a stack and its version to an error. */
+export const lastReason = async (path: string): Promise<string> =>
+  (await tail(path, REASON_WITHIN_LINES))
+    .split('\n')
+    .findLast((line) => !/^(\s*$|\s+at |Node\.js v)/.test(line)) ?? 'its log is empty';
