@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { createUser, fromSeed } from '@nats-io/nkeys';
+import { nkeyOf } from '@holdpoint/contracts/bus/nkey';
+import { createUser } from '@nats-io/nkeys';
 import { recordInTurn } from '../local/record.ts';
 import { layout, natsUsers, postgresRoles, sealingServices } from './layout.ts';
 import type { CredentialsLayout, NatsUser } from './layout.ts';
@@ -11,8 +12,6 @@ type Note = (path: string, kept: Kept) => string;
 
 const secret = () => randomBytes(32).toString('base64url');
 
-const publicNkeyOf = (seed: string): string => fromSeed(new TextEncoder().encode(seed.trim())).getPublicKey();
-
 const natsUser = async (files: CredentialsLayout, user: NatsUser, note: Note): Promise<void> => {
   const seedFile = files.natsSeed(user);
   const seed = note(
@@ -20,7 +19,7 @@ const natsUser = async (files: CredentialsLayout, user: NatsUser, note: Note): P
     // No line end: some clients take the whole file for the seed.
     await keep(seedFile, () => new TextDecoder().decode(createUser().getSeed())),
   );
-  const publicKey = publicNkeyOf(seed);
+  const publicKey = nkeyOf(seed.trim()).publicKey;
   const pubFile = files.natsPublicKey(user);
   const recorded = note(pubFile, await keep(pubFile, () => `${publicKey}\n`)).trim();
   if (recorded !== publicKey) {

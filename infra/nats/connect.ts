@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
-import { connect, credsAuthenticator, nkeyAuthenticator } from '@nats-io/transport-node';
+import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { NatsUser } from '../credentials/layout.ts';
 import { natsLoginFile } from '../credentials/read.ts';
@@ -14,7 +14,7 @@ export const connectAs = async ({ url, credentialsDir, user }: ConnectAs): Promi
     servers: url,
     name: `holdpoint ${user}`,
     inboxPrefix: `_INBOX_${user}`,
-    authenticator: natsLogin(login, { nkeyAuthenticator, credsAuthenticator }),
+    authenticator: natsLogin(login),
     timeout: 5_000,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,

@@ -479,7 +479,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a renewed login file is not read again',
     file: 'packages/contracts/src/bus/nats-login.ts',
-    find: `      current = checkedBy(read(), authenticators);`,
+    find: `      current = loginIn(read());`,
     replace: ``,
     caughtBy: [natsLogin('a renewed file is used by the next connection')],
   },

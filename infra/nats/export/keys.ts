@@ -1,4 +1,4 @@
-import { createPrivateKey, sign } from 'node:crypto';
+import { nkeyOf } from '@holdpoint/contracts/bus/nkey';
 import { createAccount, fromSeed } from '@nats-io/nkeys';
 import type { KeyPair } from '@nats-io/nkeys';
 import { keep, privateFolder } from '../../credentials/keep.ts';
@@ -17,36 +17,21 @@ export type BusKeys = {
   readonly users: Readonly<Record<NatsUser, KeyPair>>;
 };
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-/** What DER puts before the 32 bytes of an Ed25519 key. */
-const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** The bytes of a seed, between its two bytes of prefix and its checksum. */
-const rawSeed = (seed: Uint8Array): Buffer => {
-  const bits = Array.from(seed, (character) =>
-    BASE32.indexOf(String.fromCharCode(character)).toString(2).padStart(5, '0'),
-  ).join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).slice(2, 34).map((byte) => Number.parseInt(byte, 2)));
-};
-
-/** The same key with the signatures of OpenSSL: an export signs some hundred JWTs, at 10 ms each in JavaScript. */
-const quick = (key: KeyPair): KeyPair => {
-  const publicKey = key.getPublicKey();
-  const der = Buffer.concat([PKCS8, rawSeed(key.getSeed())]);
-  const signing = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+/** Signs with OpenSSL: an export signs some hundred JWTs. */
+export const keyPairIn = (seed: string): KeyPair => {
+  const key = fromSeed(new TextEncoder().encode(seed.trim()));
+  const { publicKey, sign } = nkeyOf(seed.trim());
   return {
     getPublicKey: () => publicKey,
     getPrivateKey: () => key.getPrivateKey(),
     getSeed: () => key.getSeed(),
-    sign: (input) => sign(null, input, signing),
+    sign,
     verify: (input, signature) => key.verify(input, signature),
     clear: () => key.clear(),
     seal: (input, recipient, nonce) => key.seal(input, recipient, nonce),
     open: (message, sender) => key.open(message, sender),
   };
 };
-
-export const keyPairIn = (seed: string): KeyPair => quick(fromSeed(new TextEncoder().encode(seed.trim())));
 
 const newAccountSeed = (): string => new TextDecoder().decode(createAccount().getSeed());
 

@@ -2,13 +2,7 @@ import { clientConnection, isLateLogin } from '@holdpoint/contracts/bus/client-c
 import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import {
-  connect,
-  credsAuthenticator,
-  errors,
-  type NatsConnection,
-  nkeyAuthenticator,
-} from '@nats-io/transport-node';
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import type { Settings } from './settings.ts';
 
 /** Bus user for operators and their tools. */
@@ -30,7 +24,7 @@ export const connectTo = async ({
   seed,
   user = DEFAULT_USER,
 }: Settings): Promise<NatsConnection> => {
-  const authenticator = seed && natsLogin(seed, { nkeyAuthenticator, credsAuthenticator });
+  const authenticator = seed && natsLogin(seed);
   try {
     return await connect({
       ...clientConnection(natsUrl, user),

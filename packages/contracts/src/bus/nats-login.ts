@@ -1,20 +1,23 @@
 import { z } from 'zod';
 import { HoldpointError } from '../values/errors.ts';
+import { type Nkey, nkeyOf } from './nkey.ts';
 
 /** The content of a login file: an nkey seed, or `.creds` with a user JWT and its seed. A function reads it again. */
 export type LoginText = Uint8Array | (() => Uint8Array);
 
-/** The functions of the NATS client with these names. */
-export type Authenticators<Answer> = {
-  readonly nkeyAuthenticator: (seed: Uint8Array) => (nonce?: string) => Answer;
-  readonly credsAuthenticator: (creds: Uint8Array) => (nonce?: string) => Answer;
-};
+/** Answers the nonce of a server, as the NATS client asks for. */
+export type NatsLogin = (
+  nonce?: string,
+) =>
+  | { readonly nkey: string; readonly sig: string }
+  | { readonly jwt: string; readonly nkey: string; readonly sig: string };
 
 /** Longest accepted login file. */
 export const LOGIN_MAX_BYTES = 65_536;
 
 const CREDS = /^-{3,}BEGIN NATS USER JWT-{3,}\r?$/m;
-const JWT = /^-{3,}BEGIN NATS USER JWT-{3,}\s+([\w-]+)\.([\w-]+)\.([\w-]+)\s/m;
+const JWT = /^-{3,}BEGIN NATS USER JWT-{3,}\s+([\w-]+\.[\w-]+\.[\w-]+)\s/m;
+const SEED = /^-{3,}BEGIN USER NKEY SEED-{3,}\s+(\w+)\s/m;
 
 /** The claims of a user JWT that Holdpoint reads. */
 const UserClaims = z.object({
@@ -29,10 +32,14 @@ const invalid = (message: string): HoldpointError => new HoldpointError('BUS_LOG
 
 const NO_LOGIN = 'the login file holds neither an nkey seed nor .creds: export it again';
 
-const claimsIn = (text: string): z.infer<typeof UserClaims> => {
+const jwtIn = (text: string): { readonly jwt: string; readonly claims: z.infer<typeof UserClaims> } => {
   try {
-    const [, , payload = ''] = JWT.exec(text) ?? [];
-    return UserClaims.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+    const [, jwt = ''] = JWT.exec(text) ?? [];
+    const [, payload = ''] = jwt.split('.');
+    return {
+      jwt,
+      claims: UserClaims.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))),
+    };
   } catch {
     // The cause would quote the file.
     throw invalid('the .creds hold no JWT of a NATS user: export them again');
@@ -43,7 +50,7 @@ const claimsIn = (text: string): z.infer<typeof UserClaims> => {
 export const loginEnd = (content: Uint8Array): number | undefined => {
   const text = new TextDecoder().decode(content);
   if (!CREDS.test(text)) return undefined;
-  const { exp } = claimsIn(text);
+  const { exp } = jwtIn(text).claims;
   return exp === undefined || exp === 0 ? undefined : exp * 1_000;
 };
 
@@ -54,28 +61,30 @@ export const loginSecrets = (text: string): readonly string[] =>
     return /^[\w-]+(?:\.[\w-]+){2}$|^SU\w+$/.test(value) ? [value] : [];
   });
 
-const Signed = z.object({ nkey: z.string() });
+const userKey = (seed: string): Nkey => {
+  try {
+    const key = nkeyOf(seed);
+    if (key.publicKey.startsWith('U')) return key;
+  } catch {
+    // The cause would quote the file.
+  }
+  throw invalid(NO_LOGIN);
+};
 
-const checkedBy = <A>(
-  content: Uint8Array,
-  { nkeyAuthenticator, credsAuthenticator }: Authenticators<A>,
-): ((nonce?: string) => A) => {
+const loginIn = (content: Uint8Array): NatsLogin => {
   if (content.byteLength > LOGIN_MAX_BYTES) throw invalid(NO_LOGIN);
   const text = new TextDecoder().decode(content);
-  const isCreds = CREDS.test(text);
-  const claims = isCreds ? claimsIn(text) : undefined;
-  // The client reads the last line only with a line end.
-  const bytes = new TextEncoder().encode(isCreds ? `${text.replaceAll('\r\n', '\n')}\n` : text.trim());
-  const authenticator = isCreds ? credsAuthenticator(bytes) : nkeyAuthenticator(bytes);
-  let signed: z.infer<typeof Signed>;
-  try {
-    signed = Signed.parse(authenticator('nonce'));
-  } catch {
-    throw invalid(NO_LOGIN);
-  }
-  if (claims !== undefined && signed.nkey !== claims.sub)
+  const creds = CREDS.test(text) ? jwtIn(text) : undefined;
+  // The last line may lack its end.
+  const seed = creds === undefined ? text.trim() : SEED.exec(`${text}\n`)?.[1];
+  const { publicKey, sign } = userKey(seed ?? '');
+  if (creds !== undefined && publicKey !== creds.claims.sub)
     throw invalid('the seed of the .creds is not that of their JWT: export them again');
-  return authenticator;
+  return (nonce = '') => ({
+    ...(creds !== undefined && { jwt: creds.jwt }),
+    nkey: publicKey,
+    sig: sign(Buffer.from(nonce)).toString('base64url'),
+  });
 };
 
 /**
@@ -83,14 +92,10 @@ const checkedBy = <A>(
  * connection, so that a renewed file needs no restart. Throws `BUS_LOGIN_INVALID` or `BUS_LOGIN_EXPIRED`, without any part of
  * the content.
  */
-export const natsLogin = <A>(
-  login: LoginText,
-  authenticators: Authenticators<A>,
-  now: number = Date.now(),
-): ((nonce?: string) => A) => {
+export const natsLogin = (login: LoginText, now: number = Date.now()): NatsLogin => {
   const read = typeof login === 'function' ? login : () => login;
   const content = read();
-  let current = checkedBy(content, authenticators);
+  let current = loginIn(content);
   const end = loginEnd(content);
   if (end !== undefined && end <= now)
     throw new HoldpointError(
@@ -99,7 +104,7 @@ export const natsLogin = <A>(
     );
   return (nonce) => {
     try {
-      current = checkedBy(read(), authenticators);
+      current = loginIn(read());
     } catch {
       // A file that is being replaced: the server judges the previous login, and the next connection reads again.
     }

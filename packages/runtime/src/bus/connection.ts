@@ -1,12 +1,6 @@
 import { isLateLogin } from '@holdpoint/contracts/bus/client-connection';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
-import {
-  connect,
-  credsAuthenticator,
-  errors,
-  type NatsConnection,
-  nkeyAuthenticator,
-} from '@nats-io/transport-node';
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 import { examineBus } from './examine-bus.ts';
@@ -66,7 +60,7 @@ const open = (
     servers: url.split(','),
     name: user,
     inboxPrefix: inboxPrefixOf(user),
-    ...(seed !== undefined && { authenticator: natsLogin(seed, { nkeyAuthenticator, credsAuthenticator }) }),
+    ...(seed !== undefined && { authenticator: natsLogin(seed) }),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
     reconnectJitter: 250,

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { formerSettings } from '@holdpoint/contracts/values/former-settings';
-import { credsAuthenticator, nkeyAuthenticator } from '@nats-io/transport-node';
 import { z } from 'zod';
 import { CRASH_POINTS } from '../engine/ports.ts';
 
@@ -161,7 +160,7 @@ export const readEnv = <Schema extends z.ZodType>(
 export const readSeedFile = (variable: string, path: string): LoginText => {
   const read = (): Uint8Array => new TextEncoder().encode(readSecretFile(variable, path));
   try {
-    natsLogin(read, { nkeyAuthenticator, credsAuthenticator });
+    natsLogin(read);
     return read;
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;

@@ -2,13 +2,7 @@ import { readFileSync } from 'node:fs';
 import { clientConnection, isLateLogin } from '@holdpoint/contracts/bus/client-connection';
 import { natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import {
-  connect,
-  credsAuthenticator,
-  errors,
-  type NatsConnection,
-  nkeyAuthenticator,
-} from '@nats-io/transport-node';
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 
 export type ConnectOptions = {
   /** `nats://host:port`; separate several with commas. */
@@ -48,10 +42,7 @@ export const connectToBus = async ({
   user = 'worker',
   name = `holdpoint ${user}`,
 }: ConnectOptions): Promise<NatsConnection> => {
-  const authenticator =
-    seedFile === undefined
-      ? undefined
-      : natsLogin(loginIn(seedFile), { nkeyAuthenticator, credsAuthenticator });
+  const authenticator = seedFile === undefined ? undefined : natsLogin(loginIn(seedFile));
   try {
     return await connect({
       ...clientConnection(url, user),
