@@ -295,6 +295,24 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'rows of lists stay when their aggregate leaves the list',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: `      if (after === undefined) unlisted.push(aggregate);
+      else listed.push(`,
+    replace: `      if (after !== undefined) listed.push(`,
+    caughtBy: [
+      FIRST_SEEDS,
+      batch('an aggregate is listed when its reason changes, and leaves the list without one'),
+    ],
+  },
+  {
+    name: 'the write statement removes no rows of lists',
+    file: 'packages/runtime/src/store/write-statement.ts',
+    find: `\${list.name} WHERE id = ANY(\${next()}::text[]))`,
+    replace: `\${list.name} WHERE false AND id = ANY(\${next()}::text[]))`,
+    caughtBy: [store('rows come, stay and go with the commits of their aggregate')],
+  },
+  {
     name: 'aggregates are read without their lock',
     file: 'packages/runtime/src/store/statements.ts',
     find: `WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)`,

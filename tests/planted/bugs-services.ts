@@ -18,6 +18,7 @@ import {
   floored,
   floorLaws,
   gateCalls,
+  inboxService,
   gateDecisions,
   httpRequest,
   identity,
@@ -227,6 +228,20 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: 'const ending = `-${task.id}-${id}`;',
     replace: 'const ending = `-${id}`;',
     caughtBy: [rollbackMark('the mark names a worktree only if a node of the task has made it')],
+  },
+  {
+    name: 'a decided request stays in the inbox',
+    file: 'services/approvals/src/queries/inbox.ts',
+    find: `  reasonOf: (state) => (state.status === 'pending' ? state.audience : undefined),`,
+    replace: `  reasonOf: (state) => ('audience' in state ? state.audience : undefined),`,
+    caughtBy: [FIRST_SEEDS],
+  },
+  {
+    name: 'an escalated request stays in the inbox of its first audience alone',
+    file: 'services/approvals/src/queries/inbox.ts',
+    find: `  reasonOf: (state) => (state.status === 'pending' ? state.audience : undefined),`,
+    replace: `  reasonOf: (state) => (state.status === 'pending' ? state.status : undefined),`,
+    caughtBy: [FIRST_SEEDS, inboxService('a request appears in the inbox of the people it is escalated to')],
   },
   {
     name: 'a principal outside the audience decides an approval',

@@ -51,6 +51,7 @@ export const store = of('tests/integration/runtime/store-contract.int.test.ts');
 export const ownership = of('tests/integration/runtime/ownership.int.test.ts');
 export const enginePostgres = of('tests/integration/runtime/engine-postgres.int.test.ts');
 export const crashPoints = of('tests/integration/runtime/crash-points.int.test.ts');
+export const inboxService = of('tests/integration/approvals/inbox-service.int.test.ts');
 export const approval = of('services/approvals/src/approval/decide.test.ts');
 export const identity = of('packages/runtime/src/service/identity.test.ts');
 export const unverified = of('services/approvals/src/approval/unverified.test.ts');
