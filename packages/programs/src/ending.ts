@@ -1,4 +1,4 @@
-import { type ErrorBody, NOT_APPROVED } from '@holdpoint/contracts/values/errors';
+import { type ErrorBody, isNotApproved } from '@holdpoint/contracts/values/errors';
 import { inputIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { DecisionBuilder } from './decision-builder.ts';
@@ -63,7 +63,7 @@ export const failTask = (
   const before = builder.task();
   const { from } = before;
   const error = { code, message, details: { ...details, node, ...(from !== undefined && { from }) } };
-  builder.emit({ type: 'failed', outcome: NOT_APPROVED.has(code) ? 'blocked' : 'failed', error });
+  builder.emit({ type: 'failed', outcome: isNotApproved(code) ? 'blocked' : 'failed', error });
   releaseAll(builder, before, 'the task has failed');
   notifyWatchers(builder);
 };

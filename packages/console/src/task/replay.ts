@@ -1,4 +1,4 @@
-import { NOT_APPROVED } from '@holdpoint/contracts/values/errors';
+import { isNotApproved } from '@holdpoint/contracts/values/errors';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
@@ -56,7 +56,7 @@ const jobAfter = (type: string, data: Data, before: JobStatus): JobStatus => {
   if (type === 'node_waiting') return WAITS[textOf(dataOf(data['wait'])['kind'])] ?? before;
   if (type === 'node_ended') {
     const code = textOf(dataOf(data['error'])['code']);
-    return NOT_APPROVED.has(code) ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
+    return isNotApproved(code) ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
   }
   if (type === 'node_resumed') return before === 'paused' ? 'queued' : before;
   return BECOMES[type] ?? before;

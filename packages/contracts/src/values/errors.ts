@@ -182,8 +182,11 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]);
 
-/** Codes of an effect that was not approved: it was rejected, or its time for a decision passed. */
-export const NOT_APPROVED: ReadonlySet<string> = new Set<ErrorCode>(['ERR_FORBIDDEN', 'APPROVALS_EXPIRED']);
+const NOT_APPROVED = ['ERR_FORBIDDEN', 'APPROVALS_EXPIRED'] as const satisfies readonly ErrorCode[];
+
+/** Whether the code is that of an effect that was not approved: it was rejected, or its time for a decision passed. */
+export const isNotApproved = (code: string): code is (typeof NOT_APPROVED)[number] =>
+  NOT_APPROVED.some((each) => each === code);
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 

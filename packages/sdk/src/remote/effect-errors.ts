@@ -1,4 +1,9 @@
-import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import {
+  type ErrorBody,
+  type ErrorCode,
+  HoldpointError,
+  isNotApproved,
+} from '@holdpoint/contracts/values/errors';
 import type { RemoteError } from '@holdpoint/contracts/effect/remote';
 
 /**
@@ -7,9 +12,8 @@ import type { RemoteError } from '@holdpoint/contracts/effect/remote';
  */
 export class EffectRejected extends HoldpointError {
   override readonly name = 'EffectRejected';
-  constructor(message: string, details?: ErrorBody['details'], code?: string) {
-    const own = code === 'APPROVALS_EXPIRED' ? code : 'ERR_FORBIDDEN';
-    super(own, message, { ...(details && { details }) });
+  constructor(message: string, details?: ErrorBody['details'], code = '') {
+    super(isNotApproved(code) ? code : 'ERR_FORBIDDEN', message, { ...(details && { details }) });
   }
 }
 
