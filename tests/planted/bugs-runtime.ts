@@ -495,6 +495,16 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     caughtBy: [natsLogin('%s is refused with a code and without its content')],
   },
   {
+    name: 'an executor sends messages whose seal no service can verify',
+    file: 'packages/runtime/src/host/member.ts',
+    find: `    if (!mayPublish()) return;
+`,
+    replace: ``,
+    caughtBy: [
+      engineOutbox('messages that receivers cannot verify yet wait in the outbox, also for the sweeper'),
+    ],
+  },
+  {
     name: 'a renewed login file is not read again',
     file: 'packages/contracts/src/bus/nats-login.ts',
     find: `      current = loginIn(read());`,

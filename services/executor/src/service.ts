@@ -203,7 +203,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
       service: 'executor',
       decides: 'every replica',
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      seal: { current: () => signer, stop: () => Promise.resolve() },
+      seal: { current: () => signer, known: key.enrolled, stop: () => Promise.resolve() },
     },
     async (connections) => {
       const { pool, listener, meter, keys, verifyIdentity } = connections;
@@ -260,7 +260,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
             fence,
             slots: places,
             report: (entry) => reportJournalled(engine, entry),
-            ready: following.asked,
+            ready: Promise.all([following.asked, key.enrolled]).then(() => undefined),
             log,
           });
           return {

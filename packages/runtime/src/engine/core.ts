@@ -42,7 +42,7 @@ export type ServiceLogic<
 /** The infrastructure of a service, as the core needs it. */
 export type CorePorts = Pick<
   EngineOptions<never, never>,
-  'store' | 'publisher' | 'observer' | 'cacheMax' | 'isOwner' | 'onFenced'
+  'store' | 'publisher' | 'mayPublish' | 'observer' | 'cacheMax' | 'isOwner' | 'onFenced'
 > & {
   /** Runs the service together with the others of its process. */
   readonly host: Host;

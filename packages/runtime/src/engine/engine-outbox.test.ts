@@ -94,6 +94,19 @@ describe('what the bus has not confirmed', () => {
     expect(sent).toEqual([]);
   });
 
+  test('messages that receivers cannot verify yet wait in the outbox, also for the sweeper', async () => {
+    const { publisher, sent } = fussyBus();
+    const known = { yet: false };
+    const { send, engine, clock, tables } = engineInMemory({ publisher, mayPublish: () => known.yet });
+    await send('e-1', add('a'));
+    clock.advance(STALE_MS + 1);
+    expect([await engine.sweep(STALE_MS), sent.length, tables.outbox.size]).toEqual([0, 0, 1]);
+    known.yet = true;
+    engine.lookAnew();
+    expect(await engine.sweep(0)).toBe(1);
+    expect(idsOf(sent)).toEqual(['effect.e-1.1']);
+  });
+
   test('an unconfirmed row is published by one of several sweepers, and by another if that one dies', async () => {
     const { publisher, sent, state } = fussyBus();
     const { send, engine, clock, store } = engineInMemory({ publisher });

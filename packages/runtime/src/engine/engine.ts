@@ -27,6 +27,8 @@ export type EngineOptions<Event extends { readonly type: string }, Work> = {
   /** The stores of all services of a host are on the same database. */
   readonly store: Store;
   readonly publisher: Publisher;
+  /** Whether receivers can verify the messages of this process. Until then they wait in the outbox. Left out: they can. */
+  readonly mayPublish?: (() => boolean) | undefined;
   readonly perform: (work: Work, trace: string | undefined, task: string | undefined) => void;
   readonly observer: EngineObserver;
   /** Called with the events of each batch after its commit, for metrics. */

@@ -80,7 +80,10 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     else wake();
   }, yieldToEventLoop);
 
+  const mayPublish = (): boolean => options.mayPublish?.() ?? true;
+
   const publish = (rowId: string, { events, messages: own }: Omit<OutboxRow, 'id'>): void => {
+    if (!mayPublish()) return;
     const messages = [
       ...events.map((event) => eventMessage(service, kindNamed(kinds, event.kind).publishedAs, event)),
       ...own,
@@ -192,7 +195,7 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     wantsTimers: (): boolean => timersWanted,
     sweep: async (olderThanMs: number): Promise<number> => {
       await removeConfirmed();
-      if (!outbox.isDue()) return 0;
+      if (!mayPublish() || !outbox.isDue()) return 0;
       let rows: readonly OutboxRow[] = [];
       await outbox.look(async () => {
         rows = await store.claimOutbox(olderThanMs, SWEEP_CLAIM_MS, SWEEP_ROWS_MAX);

@@ -19,6 +19,7 @@ const seals: Seals = {
 
 const setup = () => {
   let now = 0;
+  const logged: object[] = [];
   const listeners: { readonly subject: string; readonly hear: (msg: HandOnMessage) => void }[] = [];
   const bus: HandOnBus = {
     request: (subject, body, headers) =>
@@ -58,7 +59,7 @@ const setup = () => {
       seals,
       isOwner: () => state.owns,
       accept: (to, callbacks) => decide(callbacks, to),
-      log: { warn: () => undefined, error: () => undefined },
+      log: { warn: () => undefined, error: (fields: object) => void logged.push(fields) },
       lookNow: () => Promise.resolve(looked()),
       clock,
     });
@@ -77,7 +78,7 @@ const setup = () => {
       });
     return { state, handOn, ask };
   };
-  return { bus, replica };
+  return { bus, replica, logged };
 };
 
 const decided: Answer = { ok: { status: 'approved' } };
@@ -106,11 +107,13 @@ describe('a message for the owner of a service', () => {
     expect(taken).toMatchObject([{ kind: 'approval', aggregate: 'a-1', message: { kind: 'decide' } }]);
   });
 
-  test('a refusal of the owner reaches the caller of the standby', async () => {
-    const { replica } = setup();
-    const owner = replica(({ failed }) => failed({ code: 'RUNTIME_POISON', message: 'x' }, undefined));
+  test('a refusal of the owner reaches the caller of the standby, and its cause the log of the owner', async () => {
+    const { replica, logged } = setup();
+    const cause = new TypeError('no such event');
+    const owner = replica(({ failed }) => failed({ code: 'RUNTIME_POISON', message: 'x' }, cause));
     owner.state.owns = true;
     expect(await replica(never).ask()).toEqual({ code: 'RUNTIME_POISON' });
+    expect(logged).toMatchObject([{ error: 'TypeError', reason: 'no such event' }]);
   });
 
   test('it waits for the next owner', async () => {

@@ -76,7 +76,10 @@ export const createHandOn = <To extends Addressed>(options: HandOnOptions<To>) =
     new Promise((resolve) => {
       accept(routed, {
         committed: (answer) => resolve({ answer: answer ?? null }),
-        failed: (failed) => resolve({ failed }),
+        failed: (failed, cause) => {
+          log.error(errorFields(cause), 'a request of a standby could not be decided');
+          resolve({ failed });
+        },
         unavailable: () => resolve(isOwner() ? { unavailable: true } : { later: true }),
       });
     });

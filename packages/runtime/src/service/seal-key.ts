@@ -8,6 +8,8 @@ import { keyIdOf } from './jws.ts';
 /** The key with which a service seals its messages; it may change. */
 export type SealSource = {
   readonly current: () => SealSigner;
+  /** Resolves once other services can know the key. The service sends nothing before. Left out: they know it from the start. */
+  readonly known?: Promise<void>;
   readonly stop: () => Promise<void>;
 };
 

@@ -292,10 +292,12 @@ export const defineService = <
     metrics.gauge('owner', '1 while this process decides for the service', [], () => [
       { labels: {}, value: Number(owner.isOwner()) },
     ]);
+    let mayPublish = identity.seal.known === undefined;
+    const announce = createAnnouncer(connection, sealedAlone(seals));
     const spec = await build({
       pool,
       isOwner: owner.isOwner,
-      announce: createAnnouncer(connection, sealedAlone(seals)),
+      announce: (subject, body) => mayPublish && announce(subject, body),
       keys,
       verifyIdentity,
       listener,
@@ -311,6 +313,7 @@ export const defineService = <
         statements: transactions === undefined ? ownStatements(spec.list) : statementsIn(service, spec.list),
       }),
       publisher: createNatsPublisher(connection, inboxPrefixOf(service)),
+      mayPublish: () => mayPublish,
       host,
       clock: systemClock,
       log,
@@ -366,6 +369,15 @@ export const defineService = <
       ...admin,
       ...deadLetterEndpoints<S, To>(service, pool, resolveDeadLetter, verifyIdentity),
     } as Endpoints<S, To>;
+    // An earlier process left these rows. The bus drops duplicates, which another replica of an executor may publish.
+    const publishLeft = async (): Promise<void> => {
+      engine.lookAnew();
+      await engine.sweep(0).catch((error: unknown) => log.warn(errorFields(error), 'the outbox waits'));
+    };
+    void identity.seal.known?.then(() => {
+      mayPublish = true;
+      return publishLeft();
+    });
     let api: { readonly which: 'all' | 'queries'; readonly stop: () => Promise<void> } | undefined;
     const acks = createLateAcks();
     let sources: readonly Source[] = [];
@@ -380,9 +392,7 @@ export const defineService = <
       },
       begin: async () => {
         keeper ??= await startKeeper?.();
-        engine.lookAnew();
-        // An earlier process left these rows. The bus drops duplicates, which another replica of an executor may publish.
-        await engine.sweep(0).catch((error: unknown) => log.warn(errorFields(error), 'the outbox waits'));
+        await publishLeft();
         sources = intakes.map(({ inbound, take }) =>
           startSource(connection, inbound.consumer, take, log, acks, owner.fence && OWNER_PULL_MS),
         );

@@ -28,6 +28,8 @@ const hints: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 export const httpErrorOf = (error: unknown, log: Logger): HttpError => {
   const known = error instanceof HoldpointError;
   if (!known) log.error(errorFields(error), 'request failed');
+  else if (error.code === 'RUNTIME_POISON')
+    log.error(errorFields(error.cause), 'request could not be decided');
   const body =
     !known && isAway(error)
       ? toErrorBody(new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; try again'))

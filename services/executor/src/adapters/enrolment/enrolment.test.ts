@@ -1,4 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Answer } from '@holdpoint/runtime/bus/listener';
@@ -6,12 +9,21 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { expect, test } from 'vitest';
 import { startEnrolment } from './enrolment.ts';
+import { type OwnKey, takeOwnKey } from './own-key.ts';
 
 const JOINED: Answer = { ok: {} };
 const AWAY: Answer = { error: errorBody('RUNTIME_UNAVAILABLE', 'no answer') };
 const REFUSED: Answer = { error: errorBody('APPROVALS_JOIN_REFUSED', 'the join secret is wrong') };
 
-const start = async ({ answer, isNamed }: { answer: Answer; isNamed: boolean }) => {
+const start = async ({
+  answer,
+  isNamed,
+  keep = () => Promise.resolve(),
+}: {
+  answer: Answer;
+  isNamed: boolean;
+  keep?: () => Promise<void>;
+}) => {
   const state = { answer, isNamed, asked: 0 };
   let step = (): void => undefined;
   const soon: (readonly [ms: number, next: () => void])[] = [];
@@ -29,7 +41,7 @@ const start = async ({ answer, isNamed }: { answer: Answer; isNamed: boolean }) 
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const enrolment = startEnrolment({
     name: 'x1',
-    key: { publicKey, privateKey },
+    key: { publicKey, privateKey, enrolled: Promise.resolve(), keep },
     secret: 's'.repeat(32),
     isNamed: () => state.isNamed,
     listener: {
@@ -91,4 +103,35 @@ test('an enrolled executor joins again within seconds once approvals has lost it
   await askedIn(7);
   state.isNamed = false;
   expect(await askedIn(5)).toBe(1);
+});
+
+test('the key is stored once it is enrolled, and enrolled again when that fails', async () => {
+  let [stored, isFull] = [0, true];
+  const keep = async (): Promise<void> => {
+    if (isFull) throw new Error('disk full');
+    stored += 1;
+  };
+  const { askedIn, enrolment } = await start({ answer: JOINED, isNamed: true, keep });
+  expect([enrolment.isEnrolled(), stored]).toEqual([false, 0]);
+  isFull = false;
+  await askedIn(1);
+  expect([enrolment.isEnrolled(), stored]).toEqual([true, 1]);
+});
+
+test('a key is the same at the next start only if it was enrolled', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-own-key-'));
+  try {
+    const idOf = ({ publicKey }: OwnKey): unknown => publicKey.export({ format: 'jwk' });
+    const lost = await takeOwnKey(folder);
+    const isKnown = { is: false };
+    void lost.enrolled.then(() => (isKnown.is = true));
+    const kept = await takeOwnKey(folder);
+    expect(idOf(kept)).not.toEqual(idOf(lost));
+    await kept.keep();
+    const next = await takeOwnKey(folder);
+    await next.enrolled;
+    expect([idOf(next), isKnown.is]).toEqual([idOf(kept), false]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

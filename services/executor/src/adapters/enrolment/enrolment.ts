@@ -2,6 +2,7 @@ import { rawPublicKeyOf } from '@holdpoint/contracts/approval/signing-keys';
 import { type ExecutorReach, joinRequest } from '@holdpoint/contracts/approval/enrolment';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { OwnKey } from './own-key.ts';
 
@@ -44,8 +45,8 @@ export type Enrolment = {
 };
 
 /**
- * Enrols the key of this executor at the approvals service, in the background. The executor works meanwhile: other
- * services defer its messages until they know its key.
+ * Enrols the key of this executor at the approvals service, in the background. With a new key the executor has to wait: if it
+ * ended before its enrolment, no service could ever verify what it had sent.
  */
 export const startEnrolment = ({
   name,
@@ -88,6 +89,10 @@ export const startEnrolment = ({
       if (!enrolled) log.info({ executor: name }, 'the key of this executor is enrolled');
       enrolled = true;
       refusedWith = undefined;
+      await key.keep().catch((error: unknown) => {
+        enrolled = false;
+        log.error(errorFields(error), 'the key of this executor could not be stored');
+      });
       return;
     }
     const { code, message } = answer.error;

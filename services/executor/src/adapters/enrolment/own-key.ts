@@ -8,11 +8,18 @@ const FILE = 'seal.key.pem';
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-export type OwnKey = { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+export type OwnKey = {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  /** Resolves once approvals has enrolled it, now or before an earlier stop. Until then no service can verify its seals. */
+  readonly enrolled: Promise<void>;
+  /** Approvals has enrolled it: the next start of this executor takes the same key. */
+  readonly keep: () => Promise<void>;
+};
 
 /**
- * The key of this executor, made at its first start. It never leaves the folder; only the owner may read it. Throws when
- * the file holds no Ed25519 key: an operator has to delete it.
+ * The key of this executor: an enrolled one from the folder, or a new one. It never leaves the folder; only the owner may read
+ * it. Throws when the file holds no Ed25519 key: an operator has to delete it.
  */
 export const takeOwnKey = async (folder: string): Promise<OwnKey> => {
   const path = join(folder, FILE);
@@ -21,13 +28,21 @@ export const takeOwnKey = async (folder: string): Promise<OwnKey> => {
     if (isMissing(error)) return undefined;
     throw error;
   });
-  if (pem === undefined) {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    await replaceFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-    return { privateKey, publicKey: createPublicKey(privateKey) };
-  }
-  const privateKey = createPrivateKey(pem);
+  const privateKey = pem === undefined ? generateKeyPairSync('ed25519').privateKey : createPrivateKey(pem);
   if (privateKey.asymmetricKeyType !== 'ed25519')
     throw new Error(`${path} holds no Ed25519 key: delete it, the next start makes another`);
-  return { privateKey, publicKey: createPublicKey(privateKey) };
+  const { promise: enrolled, resolve } = Promise.withResolvers<void>();
+  let isKept = pem !== undefined;
+  if (isKept) resolve();
+  return {
+    privateKey,
+    publicKey: createPublicKey(privateKey),
+    enrolled,
+    keep: async () => {
+      if (isKept) return;
+      await replaceFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+      isKept = true;
+      resolve();
+    },
+  };
 };
