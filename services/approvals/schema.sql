@@ -239,22 +239,6 @@ AS $function$
     END
   $function$;
 
-CREATE OR REPLACE FUNCTION approvals.inbox_words(view json)
- RETURNS tsvector
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-    SELECT array_to_tsvector(ARRAY(
-      SELECT left(word, 200)
-        FROM json_to_record(view) AS request(title json, effect json, task json),
-             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
-             unnest(regexp_split_to_array(
-               lower(regexp_replace(concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text,
-                                              request.task::text), '\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
-               '[\u0001-/:-@\u005b-\u0060{-\u007f]+')) AS word
-       WHERE word <> ''))
-  $function$;
-
 CREATE OR REPLACE FUNCTION approvals.leave_inbox()
  RETURNS trigger
  LANGUAGE plpgsql

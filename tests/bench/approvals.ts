@@ -59,11 +59,14 @@ const HEADS = `
   SELECT id, 'approval', 1, 'pending', asked_at, jsonb_build_object('task', request->'task', 'audience', request->'audience',
            'status', 'pending', 'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout)::json FROM (${REQUESTS}) AS r`;
 
+const WORDS = `array_to_tsvector(array_remove(regexp_split_to_array(lower(concat_ws(' ',
+  request->>'title', request->'effect'->>'target', request->'effect'->>'uses', request->>'task')), '[^a-z0-9]+'), ''))`;
+
 const INBOX = `
   INSERT INTO inbox (id, member, requested_at, expires_at, risk, kind, requester, task, words)
   SELECT id, member, asked_at, asked_at + timeout, array_position(ARRAY['high', 'medium', 'low'], risk) - 1,
          request->'effect'->>'kind', (request->'requestedBy')::text,
-         CASE member WHEN '' THEN request->>'task' END, CASE member WHEN '' THEN inbox_words(request::json) END
+         CASE member WHEN '' THEN request->>'task' END, CASE member WHEN '' THEN ${WORDS} END
     FROM (${REQUESTS}) AS r
    CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT value::text FROM jsonb_array_elements(request->'audience')) AS a(member)`;
 

@@ -182,18 +182,6 @@ const createReading = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE FUNCTION inbox_token(value json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT btrim(value::text, '"')
   $$`.execute(db);
-  // Escapes of JSON end a word, as the service splits text. Long words are cut.
-  await sql`CREATE FUNCTION inbox_words(view json) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_to_tsvector(ARRAY(
-      SELECT left(word, 200)
-        FROM json_to_record(view) AS request(title json, effect json, task json),
-             json_to_record(coalesce(request.effect, '{}')) AS effect(target json, uses json),
-             unnest(regexp_split_to_array(
-               lower(regexp_replace(concat_ws(' ', request.title::text, left(effect.target::text, 2000), effect.uses::text,
-                                              request.task::text), '\\\\(u[0-9a-fA-F]{4}|.)', ' ', 'g')),
-               '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+')) AS word
-       WHERE word <> ''))
-  $$`.execute(db);
   await sql`CREATE FUNCTION inbox_audience(view json) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
     SELECT DISTINCT member::text FROM json_array_elements(view->'audience') AS member
   $$`.execute(db);

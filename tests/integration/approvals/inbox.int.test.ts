@@ -281,6 +281,31 @@ describe('words', () => {
       expect({ search, ids: idsOf(await listAll(pool, { search })) }).toEqual({ search, ids: ['a-1'] });
     expect(await listAll(pool, { search: `it's not` })).toEqual([]);
   });
+
+  test.each([
+    ['umlauts', 'größe', ['größe', 'GRÖSSE', 'GRÖßE', 'grosse'], [true, false, true, false]],
+    ['digits', 'v2.10', ['v2', '10', 'V2.10', '2'], [true, true, true, false]],
+    ['punctuation', `it's/a_b-c`, ['its', 's', 'a_b', 'b c'], [false, true, true, true]],
+    ['upper case', 'ΟΔΟΣ.X İst', ['οδος', 'οδοσ', 'ist', 'İST'], [true, true, false, true]],
+    ['a long word', '😀'.repeat(150), ['😀'.repeat(150), '😀'.repeat(100), '😀'], [true, true, false]],
+    [
+      'the end of what is searched',
+      `${'\t'.repeat(1_990)}near ${' '.repeat(20)}far`,
+      ['near', 'far'],
+      [true, false],
+    ],
+  ])('a pending and a decided request have the same words: %s', async (_, target, searches, finds) => {
+    const [view] = await keepAll([entry('a-1', { target })]);
+    const found = async (status: 'pending' | 'approved') =>
+      Promise.all(
+        searches.map(
+          async (search) => (await listAll(pool, { status, search: `line ${search}` })).length === 1,
+        ),
+      );
+    expect(await found('pending')).toEqual(finds);
+    if (view !== undefined) await decide(view);
+    expect(await found('approved')).toEqual(finds);
+  });
 });
 
 describe('the inbox table', () => {

@@ -196,7 +196,12 @@ describe('every list is read by an index', () => {
         'SELECT array_to_string(parameter_types, $2) AS parameters FROM pg_prepared_statements WHERE name = $1',
         [name, ','],
       );
-      const values: Readonly<Record<string, string>> = { bigint: '1000', text: `'needle'`, smallint: '0' };
+      const values: Readonly<Record<string, string>> = {
+        bigint: '1000',
+        text: `'needle'`,
+        tsquery: `'needle'`,
+        smallint: '0',
+      };
       const given =
         rows[0]?.parameters.split(',').map((type, i) =>
           // A filter without an index finds nothing.

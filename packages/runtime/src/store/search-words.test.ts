@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { queryOf, searchable, typedQueryOf } from './search-words.ts';
+import { hasWords, queryOf, searchable, typedQueryOf } from './search-words.ts';
 
 test.each([
-  ['append Line', "'append' & 'Line'", "'append' & 'Line':*"],
+  ['append Line', "'append' & 'line'", "'append' & 'line':*"],
   ['t-4k2m9x', "'t' & '4k2m9x'", "'t' & '4k2m9x':*"],
   ["it's a 'quote' | !x:*", "'it' & 's' & 'a' & 'quote' & 'x'", "'it' & 's' & 'a' & 'quote' & 'x'"],
   ['straße', "'straße'", "'straße':*"],
+  ['ÄÖÜ ΟΔΟΣ', "'äöü' & 'οδοσ'", "'äöü' & 'οδοσ':*"],
   ['ab', "'ab'", "'ab'"],
   ['nul\u0000led', "'nul' & 'led'", "'nul' & 'led':*"],
   [' - \\ ', undefined, undefined],
@@ -19,8 +20,19 @@ test('a search has at most twenty words', () => {
 });
 
 test('a text is found by each of its words, of which long ones are cut', () => {
-  expect(searchable('Append a line: "a\u0000b"', "it's \ud800 straße")).toBe('Append a line b it s straße');
+  expect(searchable('Append a line: "a\u0000b"', "it's \ud800 straße")).toBe('append a line b it s straße');
   expect(searchable('x'.repeat(300))).toBe('x'.repeat(200));
   expect(searchable(`x${'😀'.repeat(150)}`).isWellFormed()).toBe(true);
   expect(searchable(' - ')).toBe('');
+});
+
+test.each([
+  ['APPEND line', true],
+  ['ΟΔΟΣ', true],
+  ['οδος', true],
+  ['lin', false],
+  ['append far', false],
+  [' - ', true],
+])('whether a text has all words of %j: %s', (search, has) => {
+  expect(hasWords(searchable('Append a Line', 'Οδός', 'οδος'), search)).toBe(has);
 });

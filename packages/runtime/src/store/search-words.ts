@@ -4,24 +4,28 @@ const WORDS_MAX = 20;
 /** Of a longer word only its beginning is found. */
 const WORD_MAX = 200;
 
+/** The only rule for the words of a text and of a search. A capital sigma has two small ones, by its place in the word. */
+const wordsIn = (text: string): readonly string[] =>
+  text
+    .match(WORD)
+    ?.map((word) => word.toLowerCase().replaceAll('ς', 'σ').slice(0, WORD_MAX).toWellFormed()) ?? [];
+
 /** The words of texts, each once, for a column of words. */
 export const searchable = (...texts: readonly string[]): string =>
-  [
-    ...new Set(
-      texts
-        .join(' ')
-        .match(WORD)
-        ?.map((word) => word.slice(0, WORD_MAX).toWellFormed()),
-    ),
-  ].join(' ');
+  [...new Set(wordsIn(texts.join(' ')))].join(' ');
 
-const wordsOf = (search: string | undefined): readonly string[] =>
-  search?.match(WORD)?.slice(0, WORDS_MAX) ?? [];
+const wordsOf = (search = ''): readonly string[] => wordsIn(search).slice(0, WORDS_MAX);
+
+/** Whether a text of {@link searchable} has all words of the search. */
+export const hasWords = (text: string, search: string): boolean => {
+  const words = new Set(text.split(' '));
+  return wordsOf(search).every((word) => words.has(word));
+};
 
 const queryFor = (words: readonly string[], last = ''): string | undefined =>
   words.length === 0 ? undefined : `${words.map((word) => `'${word}'`).join(' & ')}${last}`;
 
-/** All words as a `tsquery`, still to be lower-cased; undefined for an empty search. */
+/** All words as a `tsquery`; undefined for an empty search. */
 export const queryOf = (search: string | undefined): string | undefined => queryFor(wordsOf(search));
 
 /** Shorter prefixes match so many words that the search would take long. */

@@ -40,9 +40,8 @@ const headsIn = (next: Next): string =>
 
 const listIn = (at: string, { name, columns }: ListTable, rows: string): string => {
   const fields = Object.entries(columns);
-  // The server lowers words here as it lowers those of a search.
   const values = fields.map(([field, type]) =>
-    type === 'words' ? `array_to_tsvector(string_to_array(lower(${field}), ' '))` : field,
+    type === 'words' ? `array_to_tsvector(string_to_array(${field}, ' '))` : field,
   );
   const types = fields.map(([field, type]) => `${field} ${type === 'words' ? 'text' : type}`);
   return `listed AS (

@@ -7,18 +7,25 @@ import {
   pageOfScan,
   type CursorPage,
 } from '@holdpoint/runtime/store/scan-pages';
-import { queryOf } from '@holdpoint/runtime/store/search-words';
+import { hasWords } from '@holdpoint/runtime/store/search-words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { written } from './inbox-filter.ts';
+import { requestWords, TARGET_MAX, written } from './inbox-filter.ts';
 import type { Cursor } from './inbox-cursor.ts';
 
 type DecidedQuery = Omit<ListApprovals, 'order' | 'after'>;
+
+const Searched = z.object({
+  task: z.string(),
+  title: z.string(),
+  effect: z.object({ uses: z.string(), target: z.string() }),
+});
 
 const Row = z.object({
   at: z.coerce.number(),
   id: z.string(),
   fits: z.boolean(),
+  searched: Searched.nullable(),
   read: z.int(),
 });
 
@@ -31,8 +38,9 @@ const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELEC
     AND ($5::text IS NULL OR inbox_token(view->'risk') = $5)
     AND ($6::text IS NULL OR inbox_token(view->'task') = $6)
     AND ($7::text IS NULL OR (view->'requestedBy')::text = $7)
-    AND ($8::text[] IS NULL OR EXISTS (SELECT FROM inbox_audience(view) AS member WHERE member = ANY ($8)))
-    AND ($9::text IS NULL OR inbox_words(view) @@ lower($9)::tsquery)) AS fits
+    AND ($8::text[] IS NULL OR EXISTS (SELECT FROM inbox_audience(view) AS member WHERE member = ANY ($8)))) AS fits,
+    CASE WHEN $9 THEN json_build_object('task', view->'task', 'title', view->'title', 'effect', json_build_object(
+      'uses', view->'effect'->'uses', 'target', left(view->'effect'->'target' #>> '{}', ${String(TARGET_MAX)}))) END AS searched
   FROM (
     SELECT created_at AS at, id, view, count(*) OVER () AS read,
            sum(bytes) OVER (ORDER BY created_at ${direction}, id ${direction}) - bytes AS bytes_before
@@ -71,14 +79,18 @@ const lookAt =
         task ?? null,
         requester === undefined ? null : written(requester),
         audience === undefined ? null : audience.map(written),
-        queryOf(search) ?? null,
+        search !== undefined,
         most,
       ],
     });
     const looked = z.array(Row).parse(rows);
     const read = looked[0]?.read ?? 0;
     return {
-      rows: looked.map((row) => ({ ...row, rank: 0 })),
+      rows: looked.map(({ searched, fits, ...row }) => ({
+        ...row,
+        rank: 0,
+        fits: fits && (searched === null || hasWords(requestWords(searched), search ?? '')),
+      })),
       ended: read < most && looked.length === read,
     };
   };

@@ -1,6 +1,7 @@
 import { Risk, riskOf } from '@holdpoint/contracts/approval/views';
 import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
+import { searchable } from '@holdpoint/runtime/store/search-words';
 import type { Order, Cursor } from './inbox-cursor.ts';
 import { START } from './inbox-cursor.ts';
 
@@ -19,6 +20,19 @@ const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
 
 /** Text as JSON, as the database stores it. */
 export const written = (text: string): string => JSON.stringify(text);
+
+/** Longer targets are searched by their beginning. */
+export const TARGET_MAX = 2_000;
+
+type Searched = {
+  readonly task: string;
+  readonly title: string;
+  readonly effect: { readonly uses: string; readonly target: string };
+};
+
+/** The words by which a search finds a request, pending or decided. */
+export const requestWords = ({ task, title, effect }: Searched): string =>
+  searchable(title, effect.target.slice(0, TARGET_MAX), effect.uses, task);
 
 /** In place of a member: the row for lists of all requests. */
 export const EVERYONE = '';

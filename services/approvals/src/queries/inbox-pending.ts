@@ -47,7 +47,7 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
         ORDER BY e.${column} ${sort}, e.id ${sort} LIMIT $7) x
      ORDER BY 1, 2 ${sort}, 3 ${sort} LIMIT $7)
   SELECT rank, at, id,
-         ${searched ? `(SELECT i.words @@ lower($9)::tsquery FROM inbox i WHERE i.id = page.id AND i.member = '')` : '$9::text IS NULL'} AS fits
+         ${searched ? `(SELECT i.words @@ $9::tsquery FROM inbox i WHERE i.id = page.id AND i.member = '')` : '$9::text IS NULL'} AS fits
     FROM page ORDER BY rank, at ${sort}, id ${sort}`;
 };
 
@@ -96,7 +96,7 @@ const findBy = async (
   const by = [
     "i.member = ''",
     ...(task === undefined ? [] : ['i.task = $1']),
-    ...(query === undefined ? [] : ['i.words @@ lower($2)::tsquery']),
+    ...(query === undefined ? [] : ['i.words @@ $2::tsquery']),
   ].join(' AND ');
   const { rows } = await pool.query({
     name: `hp_inbox_by_${String(task !== undefined)}_${String(query !== undefined)}_${order}`,

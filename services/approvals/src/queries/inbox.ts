@@ -1,10 +1,9 @@
 import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
 import type { Listing } from '@holdpoint/runtime/engine/kinds';
 import type { ListRow } from '@holdpoint/runtime/engine/ports';
-import { searchable } from '@holdpoint/runtime/store/search-words';
 import type { ListTable } from '@holdpoint/runtime/store/write-statement';
 import type { ApprovalState } from '../approval/state.ts';
-import { EVERYONE, rankOf, written } from './inbox-filter.ts';
+import { EVERYONE, rankOf, requestWords, written } from './inbox-filter.ts';
 import { approvalView } from './requests.ts';
 
 /** Requests that wait for a decision. Each list is a range of one index. */
@@ -22,12 +21,9 @@ export const INBOX: ListTable = {
   },
 };
 
-/** Longer targets are searched by their beginning. */
-const TARGET_MAX = 2_000;
-
 /** One row per member of the audience, and one for lists of all requests, by which a search and a task find the request. */
 export const inboxRows = (view: ApprovalView): readonly ListRow[] => {
-  const { id, task, title, effect, audience, requestedBy } = view;
+  const { id, task, effect, audience, requestedBy } = view;
   const common = {
     id,
     requested_at: view.requestedAt,
@@ -36,9 +32,8 @@ export const inboxRows = (view: ApprovalView): readonly ListRow[] => {
     kind: effect.kind,
     requester: written(requestedBy),
   };
-  const words = searchable(title, effect.target.slice(0, TARGET_MAX), effect.uses, task);
   return [
-    { ...common, member: EVERYONE, task, words },
+    { ...common, member: EVERYONE, task, words: requestWords(view) },
     ...[...new Set(audience)].map((member) => ({ ...common, member: written(member) })),
   ];
 };

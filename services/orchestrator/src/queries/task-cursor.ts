@@ -51,7 +51,7 @@ const valuesOf = ({ phase, requestedBy, workflow }: Filter): readonly (string | 
 ];
 
 const fitsText = (path: Path): string =>
-  `(SELECT ${fitsFrom(6)} AND ($10::text IS NULL OR l.words @@ lower($10)::tsquery)
+  `(SELECT ${fitsFrom(6)} AND ($10::text IS NULL OR l.words @@ $10::tsquery)
       FROM ${path === 'latest' || path === 'phase' ? 'listed l WHERE l.id = h.id' : 'heads h WHERE h.id = l.id'})`;
 
 const textFor = (path: Path, exact: boolean): string => {
@@ -94,7 +94,7 @@ const findByWords = async (
     name: 'hp_tasks_words',
     text: `WITH found AS MATERIALIZED (
         SELECT l.id, l.created_at, l.requester, l.flow, l.workflow FROM listed l
-         WHERE l.words @@ lower($1)::tsquery LIMIT $2),
+         WHERE l.words @@ $1::tsquery LIMIT $2),
       page AS (
         SELECT l.created_at AS at, l.id FROM found l JOIN heads h ON h.id = l.id
          WHERE (l.created_at, l.id) < ($3, $4) AND l.created_at >= $5 AND ${fitsFrom(7)}
