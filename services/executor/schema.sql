@@ -177,6 +177,8 @@ CREATE INDEX heads_offered ON executor.heads USING btree (((view ->> 'uses'::tex
 
 CREATE INDEX heads_open ON executor.heads USING btree (created_at) WHERE (finished_at IS NULL);
 
+CREATE INDEX heads_waiting ON executor.heads USING btree (created_at, id) WHERE (status = 'prepared'::text);
+
 CREATE INDEX object_chunks_age ON executor.object_chunks USING btree (created_at);
 
 CREATE INDEX objects_age ON executor.objects USING btree (stored_at);

@@ -24,7 +24,7 @@ import { measurePrograms } from './programs.ts';
 import { readProfiles } from './report/profile.ts';
 import { measureRemote } from './remote.ts';
 import { measureReplicas, startReplicas } from './replicas.ts';
-import { measureRest } from './rest.ts';
+import { measureRest, transactions } from './rest.ts';
 import { measureRestart } from './restart.ts';
 import { loadTasks, measureTaskPages } from './task-lists.ts';
 import { startTraceSink } from './traces.ts';
@@ -117,6 +117,8 @@ const PLACES = 1_000;
 const MIB = 1_048_576;
 /** By then every order is in the ledger, and the slots are still taken. */
 const QUEUED_MS = 20_000;
+/** While they wait the transactions of all services are counted for so long. */
+const STILL_MS = 5_000;
 const PARK_AT_ONCE = 200;
 
 const print = (measurement: object): void => void process.stdout.write(`${JSON.stringify(measurement)}\n`);
@@ -258,15 +260,22 @@ try {
     const before = await memoryOf(pid);
     const { done } = await orders.queue(PLACES, queued);
     await delay(QUEUED_MS);
+    const ended = await transactions(running);
+    await delay(STILL_MS);
+    const transactionsPerSecond = ((await transactions(running)) - ended) / (STILL_MS / 1_000);
     const during = await memoryOf(pid);
+    await done;
+    const after = await memoryOf(pid);
     print({
       measurement: 'memory of the executor',
       effectsQueued: queued,
       beforeMib: round(before.now / MIB, 1),
       queuedMib: round(during.now / MIB, 1),
+      transactionsPerSecond: round(transactionsPerSecond, 1),
       peakMib: round(during.most / MIB, 1),
+      releasedMib: round(after.now / MIB, 1),
+      releasedPeakMib: round(after.most / MIB, 1),
     });
-    await done;
   }
   await orders.close();
   if (watchers > 0) {

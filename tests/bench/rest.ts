@@ -9,7 +9,8 @@ import { round } from './report/percentiles.ts';
 const SETTLED_MS = 15_000;
 const MIB = 1_048_576;
 
-const transactions = ({ postgres }: RunningStack): Promise<number> =>
+/** Transactions of all services so far. */
+export const transactions = ({ postgres }: RunningStack): Promise<number> =>
   withAdmin(postgres.admin, async (client) => {
     const { rows } = await client.query<{ ended: string }>(
       'select xact_commit + xact_rollback as ended from pg_stat_database where datname = $1',

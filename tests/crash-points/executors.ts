@@ -11,6 +11,7 @@ import { createRunner, type ToEffect } from '@holdpoint/executor/adapters/runner
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { executorBindings, executorKinds } from '@holdpoint/executor/bindings';
 import type { createEffectDecider, EffectWork } from '@holdpoint/executor/effect/decide';
+import type { EffectState } from '@holdpoint/executor/effect/state';
 import { type Capability, CleanFailure, OutcomeUnknown } from '@holdpoint/executor/ports/capability';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
@@ -19,6 +20,7 @@ import { z } from 'zod';
 import type { Life } from '../simulation/process-life.ts';
 import { addNode, createProcess, type Node, type SimulatedProcess } from '../simulation/services/replica.ts';
 import type { World } from '../simulation/world.ts';
+import { simulatedAdoption } from '../simulation/services/adoption.ts';
 import { createDesk } from '../simulation/services/claims-desk.ts';
 import type { Work } from './function.ts';
 import { usesOf } from './orders.ts';
@@ -118,21 +120,29 @@ export const startExecutors = (
       };
       report().catch(() => undefined);
     };
+    const states = (): readonly EffectState[] => {
+      const { events } = world.databases.executor.tables;
+      const stored = (events.get(effect) ?? []) as readonly EffectEvent[];
+      return [stored.reduce((before, event) => decider.evolve(before, event), decider.initial)];
+    };
     const claimants = createDesk(world, life, engine, {
-      states: () => {
-        const { events } = world.databases.executor.tables;
-        const stored = (events.get(effect) ?? []) as readonly EffectEvent[];
-        return [stored.reduce((before, event) => decider.evolve(before, event), decider.initial)];
-      },
+      states,
       note,
       others: () => [...desks.values()].filter(({ life: other }) => other !== life && other.isAlive()),
     });
     desks.set(name, { life, desk: claimants });
+    const adoption = simulatedAdoption(world, life, engine, { states, isQueued: runner.isQueued });
     const look = (): void => {
       reconcile();
-      if (slots.areOpen()) claimants.open();
+      if (slots.areOpen()) {
+        claimants.open();
+        adoption.open();
+        // The next look repeats what the ledger refuses now.
+        adoption.look().catch(() => undefined);
+      }
       // Only while there is something to wait for: the timeline would never end otherwise.
-      if (!slots.areOpen()) life.clock.after(LOOKS_AGAIN_MS, look);
+      const waits = [...states()].some(({ status }) => status === 'prepared');
+      if (!slots.areOpen() || waits) life.clock.after(LOOKS_AGAIN_MS, look);
     };
     life.clock.after(0, look);
     return {

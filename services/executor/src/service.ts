@@ -8,6 +8,7 @@ import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import { instanceName } from '@holdpoint/runtime/service/instance';
 import { type Connections, defineService, type ServiceDefinition } from '@holdpoint/runtime/service/service';
 import { followJoinSecret } from '@holdpoint/runtime/service/join-secret';
@@ -15,6 +16,7 @@ import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
 import { reachOf, startEnrolment } from './adapters/enrolment/enrolment.ts';
 import { takeOwnKey } from './adapters/enrolment/own-key.ts';
 import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
+import { createAdoption, waitingOrders } from './adapters/ledger/adoption.ts';
 import { createClaimants } from './adapters/claimants/claimants.ts';
 import { Hint } from './adapters/claimants/hints.ts';
 import { remoteOrders } from './adapters/claimants/remote-orders.ts';
@@ -61,6 +63,9 @@ const STORE_GRACE_MS = 1_500;
 /** States of waiting effects that stay in memory. There may be tens of thousands, and the ledger has them. */
 const WAITING_STATES_MAX = 1_000;
 
+/** How soon an executor that may start effects looks for orders that wait. Later looks are rarer. */
+const ADOPT_EVERY_MS = 1_000;
+
 /** Creates a private folder, and refuses one that leads into the workspace. */
 const makeApart = async (folder: string, workspace: string, variable: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -70,11 +75,11 @@ const makeApart = async (folder: string, workspace: string, variable: string): P
 
 type Places = { readonly open: () => void; readonly close: () => void; readonly drain: () => void };
 
-/** Slots and claims open and close together. */
-const both = (...all: readonly Places[]): Places => ({
-  open: () => all.forEach((each) => each.open()),
-  close: () => all.forEach((each) => each.close()),
-  drain: () => all.forEach((each) => each.drain()),
+/** All of these open and close together. */
+const together = (...places: readonly Places[]): Places => ({
+  open: () => places.forEach((each) => each.open()),
+  close: () => places.forEach((each) => each.close()),
+  drain: () => places.forEach((each) => each.drain()),
 });
 
 /** A process that cannot be killed is left to the operator: the executor starts all the same. */
@@ -252,7 +257,15 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
             log,
           });
           const hearing = listener.listen([hints], (_subject, body) => claimants.hear(parseAs(Hint, body)));
-          const places = both(slots, claimants);
+          const adoption = createAdoption(engine, {
+            find: waitingOrders(pool, pools),
+            isQueued: runner.isQueued,
+            clock: systemClock,
+            lookMs: config.timing.reofferMs,
+            log,
+          });
+          const adopting = startPeriodic('adopt waiting orders', ADOPT_EVERY_MS, adoption.look, log);
+          const places = together(slots, claimants, adoption);
           const reconciler = createReconciler({
             journal,
             journals,
@@ -282,6 +295,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
               following.stop();
               enrolment.stop();
               await joinSecret.stop();
+              await adopting.stop();
               await reconciler.stop();
             },
             stopWork: async () => {

@@ -84,6 +84,7 @@ const bindings = executorBindings({
     perform: () => undefined,
     usesSlot: () => false,
     stamped: (each) => each,
+    isQueued: () => false,
     stop: () => Promise.resolve(),
   },
   pools: [DEFAULT_POOL],

@@ -6,7 +6,7 @@ import type { Timeline } from '../timeline.ts';
 export type Away = {
   /** Undefined for work, which has no target. */
   readonly targetOf: (order: RunEffect) => string | undefined;
-  readonly heldBy: (order: RunEffect) => Deferral | undefined;
+  readonly heldBy: (order: RunEffect) => () => Deferral | undefined;
   readonly isAway: (target: string) => boolean;
   readonly goAway: (target: string, ms: number) => void;
   /** Called for each target that is reachable again. */
@@ -27,7 +27,8 @@ export const createAway = (timeline: Timeline): Away => {
     isAway,
     heldBy: (order) => {
       const target = targetOf(order);
-      return target !== undefined && isAway(target) ? { target, reason: `${target} is away` } : undefined;
+      return () =>
+        target !== undefined && isAway(target) ? { target, reason: `${target} is away` } : undefined;
     },
     goAway: (target, ms) => {
       const back = timeline.now() + ms;

@@ -14,6 +14,7 @@ import { approvalsBindings } from '@holdpoint/approvals/bindings';
 import type { RuleDecider } from '@holdpoint/approvals/rule/decide';
 import { allEndedFor } from '@holdpoint/executor/adapters/runner/execute';
 import type { Claimants as Desk } from '@holdpoint/executor/adapters/claimants/claimants';
+import type { Adoption } from '@holdpoint/executor/adapters/ledger/adoption';
 import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { createRunner } from '@holdpoint/executor/adapters/runner/runner';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
@@ -37,6 +38,7 @@ import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import { createDesk } from './claims-desk.ts';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
+import { lookForWaiting, simulatedAdoption } from './adoption.ts';
 import type { RetentionBug } from './retention.ts';
 import { senderOf } from '../users/identities.ts';
 import { rulesFor } from '../users/standing-rules.ts';
@@ -153,6 +155,8 @@ export const startCluster = (
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider({ verify: verifyGrant }));
 
   const desks = new Map<string, { readonly life: Life; readonly desk: Desk }>();
+  const adoptions = new Map<string, { readonly life: Life; readonly adoption: Adoption }>();
+  lookForWaiting(world, () => adoptions.values());
   const executor = (
     life: Life,
     crash: () => void,
@@ -187,6 +191,10 @@ export const startCluster = (
     });
     claimants.open();
     desks.set(life.name, { life, desk: claimants });
+    const states = () => world.books.executor.states.values();
+    const adoption = simulatedAdoption(world, life, engine, { states, isQueued: runner.isQueued });
+    adoption.open();
+    adoptions.set(life.name, { life, adoption });
     const bindings = executorBindings({ slots, runner, claimants, pools: [DEFAULT_POOL] });
     return {
       service: 'executor',

@@ -18,6 +18,8 @@ export const EffectView = z.object({
   digest: Digest,
   /** The approval whose grant ordered it last. */
   approval: ApprovalId.optional(),
+  /** Pool of the order, if it is not the default. */
+  pool: z.string().optional(),
   idempotencyKey: z.string(),
   starts: z.int(),
   uses: z.string().optional(),

@@ -94,7 +94,7 @@ const timerFired = (state: EffectState, name: string, at: Moment): EffectDecisio
     return startUnresolved(state, reason, 'worker_lost', at);
   }
   if (name !== 'slot' || !isWaiting(state)) return nothing;
-  return decision(offer(state, state.entry.order, at, state.entry.deferred !== undefined));
+  return decision(offer(state, state.entry.order, at));
 };
 
 export type EffectDeciderOptions = {

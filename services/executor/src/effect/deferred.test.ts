@@ -61,7 +61,6 @@ test.each([
   given(...history, held)
     .when(offered, NOW)
     .thenEmits()
-    .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
     .thenStarts({ kind: 'await_slot', order, deferred: true });
 });
 

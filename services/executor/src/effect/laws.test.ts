@@ -147,7 +147,7 @@ test('applied and cancelled are final unless a journal has a later start', () =>
   );
 });
 
-test('a running effect has a lease, and a waiting one is offered again', () => {
+test('a running effect has a lease, a doubt is offered again, and an order waits without a timer', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const set = new Set<string>();
@@ -158,7 +158,7 @@ test('a running effect has a lease, and a waiting one is offered again', () => {
           if ('set' in timer) set.add(timer.set);
           else set.delete(timer.clear);
         }
-        const waits = after.status === 'prepared' || (after.status === 'in_doubt' && after.next !== 'person');
+        const waits = after.status === 'in_doubt' && after.next !== 'person';
         expect([...set]).toEqual(after.status === 'started' ? ['lease'] : waits ? ['slot'] : []);
       }
     }),

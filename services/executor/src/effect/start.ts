@@ -57,28 +57,29 @@ export const start = (
   });
 };
 
-export const awaitSlot = (
-  order: RunEffect,
-  { now, timing }: Moment,
-  isDeferred = false,
-): Pick<Decision<EffectEvent, EffectWork>, 'timers' | 'work'> => ({
-  timers: [{ set: 'slot', dueAt: now + timing.reofferMs }],
-  work: [{ kind: 'await_slot', order, ...(isDeferred && { deferred: true }) }],
-});
-
-/** A remote order waits for a claimant, perhaps for days. A claimant finds it in the ledger, so that it needs no timer. */
-export const awaitClaimant = (
+/**
+ * Offers a waiting order to executors, or to claimants. It may wait for days among thousands: executors and claimants find it in
+ * the ledger, so that it needs no timer. An effect in doubt has one: it was started, and there are no more of these than slots.
+ */
+export const offer = (
   state: EffectState,
   order: RunEffect,
   { now, timing }: Moment,
 ): Pick<Decision<EffectEvent, EffectWork>, 'timers' | 'work'> => {
   const isDoubt = state.status === 'in_doubt';
+  const remote = isRemote(order.effect.uses);
+  const reofferMs = remote ? timing.reofferRemoteMs : timing.reofferMs;
+  const isDeferred = !remote && entryIn(state)?.deferred !== undefined;
+  const isProbe = remote && isDoubt && state.next === 'probe';
   return {
-    timers: isDoubt ? [{ set: 'slot', dueAt: now + timing.reofferRemoteMs }] : [],
-    work: [{ kind: 'await_slot', order, ...(isDoubt && state.next === 'probe' && { probe: true as const }) }],
+    timers: isDoubt ? [{ set: 'slot', dueAt: now + reofferMs }] : [],
+    work: [
+      {
+        kind: 'await_slot',
+        order,
+        ...(isDeferred && { deferred: true as const }),
+        ...(isProbe && { probe: true as const }),
+      },
+    ],
   };
 };
-
-/** Offers a waiting order to executors, or to claimants. */
-export const offer = (state: EffectState, order: RunEffect, at: Moment, isDeferred = false) =>
-  isRemote(order.effect.uses) ? awaitClaimant(state, order, at) : awaitSlot(order, at, isDeferred);

@@ -26,10 +26,12 @@ test('a start sets its lease timer by the timing of the decider', () => {
   expect(timers).toEqual([{ set: 'lease', dueAt: NOW + 1_000 }]);
 });
 
-test('an order without a slot is offered again after half a lease', () => {
+test('a doubt without a slot is offered again after half a lease', () => {
   const decider = createEffectDecider({ verify, timing: effectTiming(1_000) });
-  const message = { kind: 'run', payload: order, slot: undefined } as const;
-  const { timers } = decider.decide(decider.initial, message, { now: NOW });
+  const doubt = { type: 'in_doubt', ...about, epoch: 2, reason: 'lost', next: 'repeat' } as const;
+  const started = { type: 'started', ...about, order, epoch: 1, worker: 'worker-1' } as const;
+  const state = [started, doubt].reduce((before, event) => decider.evolve(before, event), decider.initial);
+  const { timers } = decider.decide(state, { kind: 'timer', name: 'slot', data: null }, { now: NOW });
   expect(timers).toEqual([{ set: 'slot', dueAt: NOW + 500 }]);
 });
 

@@ -14,9 +14,9 @@ export type EffectTiming = {
    * so long after its last confirmed heartbeat, because repeating work does no harm.
    */
   readonly inForceMs: number;
-  /** An order that waits for a slot is offered again after this, in case the executor that queued it is gone. */
+  /** An effect in doubt that waits for a slot is offered again after this, in case the executor that queued it is gone. */
   readonly reofferMs: number;
-  /** The same for a remote order in doubt, which may wait for a claimant for days. */
+  /** The same for a remote one, which may wait for a claimant for days. */
   readonly reofferRemoteMs: number;
   /** A probe without a result is started again after this, in case the executor that ran it is gone. */
   readonly reprobeMs: number;

@@ -38,6 +38,7 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     epoch,
     digest: order.digest,
     ...(order.approval !== undefined && { approval: order.approval }),
+    ...(order.pool !== undefined && { pool: order.pool }),
     idempotencyKey,
     starts,
     uses,

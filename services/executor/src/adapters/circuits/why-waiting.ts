@@ -2,28 +2,32 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type EffectState, type Deferral, isWaiting } from '../../effect/state.ts';
 import type { Circuits } from './circuits.ts';
 
+/** Tells, as often as it is asked, which open circuit defers an order. Between the questions it keeps only the target. */
+export type DeferralOf = (order: RunEffect) => () => Deferral | undefined;
+
 /** Why an order waits, as far as this executor knows. */
 export type WhyWaiting = {
   /** False: all circuits are closed. */
   readonly any: () => boolean;
   readonly of: (state: EffectState) => string | undefined;
-  /** The open circuit that defers an order, if any. */
-  readonly deferralOf: (order: RunEffect) => Deferral | undefined;
+  readonly deferralOf: DeferralOf;
 };
 
 export const createWhyWaiting = (
   targetOf: (order: RunEffect) => string | undefined,
   circuits: Pick<Circuits, 'states' | 'whyWaiting'>,
 ): WhyWaiting => {
-  const heldBy = (order: RunEffect): Deferral | undefined => {
+  const deferralOf: DeferralOf = (order) => {
     const target = targetOf(order);
-    const reason = target === undefined ? undefined : circuits.whyWaiting(target);
-    return target === undefined || reason === undefined ? undefined : { target, reason };
+    return () => {
+      const reason = target === undefined ? undefined : circuits.whyWaiting(target);
+      return target === undefined || reason === undefined ? undefined : { target, reason };
+    };
   };
   return {
     any: () => circuits.states().some(({ state }) => state !== 'closed'),
-    of: (state) => (isWaiting(state) ? heldBy(state.entry.order)?.reason : undefined),
-    deferralOf: heldBy,
+    of: (state) => (isWaiting(state) ? deferralOf(state.entry.order)()?.reason : undefined),
+    deferralOf,
   };
 };
 

@@ -9,12 +9,13 @@ import { z } from 'zod';
 import { type Capability, CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { createHandlerRegistry } from '../../ports/handler-registry.ts';
 import type { EffectMessage } from '../../effect/decide.ts';
+import type { Deferral } from '../../effect/state.ts';
 import { LEASE_MS } from '../../effect/timing.ts';
 import { contextFor } from '../../../testing/context.ts';
 import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../../../testing/orders.ts';
 import { createSlots } from '../slots/slots.ts';
 import { allEndedFor, type JournalStart } from './execute.ts';
-import { createRunner, type RunnerParts, type ToEffect } from './runner.ts';
+import { createRunner, type ToEffect } from './runner.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -38,7 +39,7 @@ const running = (
   run: Capability<typeof Input>['run'],
   count = 2,
   note: JournalStart = noted,
-  heldBy: RunnerParts['deferralOf'] = () => undefined,
+  heldBy: () => Deferral | undefined = () => undefined,
 ) => {
   const slots = createSlots({ worker: 'worker-1' }, count);
   const runner = createRunner({
@@ -46,7 +47,7 @@ const running = (
     slots: slots,
     clock: systemClock,
     journalStart: note,
-    deferralOf: heldBy,
+    deferralOf: () => heldBy,
     log: silentLogger(),
   });
   const handed: Routed<ToEffect>[] = [];
@@ -401,6 +402,21 @@ describe('an effect that waits for a slot', () => {
     runner.perform({ ...waits(), deferred: true }, accept);
     const message = { kind: 'deferred', attempt: 1, ...why };
     expect(messages()).toEqual([message, message]);
+  });
+
+  test('a waiting effect reports once that a circuit has opened meanwhile', () => {
+    vi.useFakeTimers();
+    const why = { target: 'https://a.example', reason: 'its circuit is open' };
+    const circuits: (typeof why)[] = [];
+    const { runner, accept, start, messages } = running(held().run, 1, noted, () => circuits[0]);
+    start(other);
+    runner.perform(waits(), accept);
+    const deferred = () => messages().filter(({ kind }) => kind === 'deferred');
+    vi.advanceTimersByTime(LEASE_MS);
+    expect(deferred()).toEqual([]);
+    circuits.push(why);
+    vi.advanceTimersByTime(LEASE_MS * 2);
+    expect(deferred()).toEqual([{ kind: 'deferred', attempt: 1, ...why }]);
   });
 
   test('an effect that gets a slot at once is not deferred', () => {

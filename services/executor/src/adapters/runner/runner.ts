@@ -13,6 +13,7 @@ import type { EffectContext } from '../../ports/capability.ts';
 import type { HandlerRegistry } from '../../ports/handler-registry.ts';
 import { LeaseOver } from '../circuits/breaker.ts';
 import type { CircuitGuard } from '../circuits/circuits.ts';
+import type { DeferralOf } from '../circuits/why-waiting.ts';
 import { hiddenFinding, hiddenOutcome } from '../secrets/hidden-outcome.ts';
 import { type StartSecrets, withoutSecrets } from '../secrets/secrets.ts';
 import type { Slots } from '../slots/slots.ts';
@@ -47,7 +48,7 @@ export type RunnerParts = {
   /** Guards every call to a target. Left out: failures open no circuit. */
   readonly guard?: CircuitGuard;
   /** Why a waiting order may not begin, besides a missing slot. Left out: there is no such reason. */
-  readonly deferralOf?: (order: RunEffect) => Deferral | undefined;
+  readonly deferralOf?: DeferralOf;
   /** Whether none of these lost starts can still act. Left out: only when there are none. */
   readonly allEnded?: (unended: readonly Unended[]) => boolean;
   /** The secrets of a start. Left out: there are none. */
@@ -59,7 +60,16 @@ export type RunnerParts = {
   readonly log: Logger;
 };
 
-const NEVER_DEFERRED = (): undefined => undefined;
+/** An effect that waits for a slot. There may be tens of thousands: the ledger has their orders. */
+type Queued = {
+  readonly attempt: number;
+  readonly deferral: () => Deferral | undefined;
+  readonly accept: Accept;
+  /** The deferral was stated. */
+  isDeferred: boolean;
+};
+
+const NEVER_DEFERRED: DeferralOf = () => () => undefined;
 const NONE_LOST = (unended: readonly Unended[]): boolean => unended.length === 0;
 const UNWATCHED: StepOutput = { print: () => undefined, end: () => Promise.resolve(undefined) };
 const AS_IT_IS: FitOutcome = (_order, _epoch, outcome) => Promise.resolve(outcome);
@@ -103,12 +113,13 @@ export const createRunner = ({
   log,
 }: RunnerParts) => {
   const running = new Map<string, Running>();
-  /** Effects that wait for a slot. The ledger offers each of them repeatedly; it waits once. */
-  const queued = new Set<string>();
+  /** Effects that wait for a slot. The ledger may offer one of them repeatedly; it waits once. */
+  const queued = new Map<RunEffect['id'], Queued>();
   const slotsOfRunning = new Set<number>();
   /** Running probes, by their slots. */
   const probing = new Map<number, { readonly controller: AbortController; readonly done: Promise<void> }>();
   let stopping = false;
+  let isWatching = false;
 
   const begin = ({ order, epoch, slot, since }: Start, accept: Accept): void => {
     const controller = new AbortController();
@@ -190,17 +201,34 @@ export const createRunner = ({
   /** A slot that is about to be offered to the ledger. */
   const stamped = (slot: Slot): Slot => ({ ...slot, since: clock.now() });
 
-  /** Keeps nothing of a waiting order: there may be tens of thousands, and the ledger has them. */
+  /** States once that the circuit of a target defers an effect. */
+  const stateDeferral = (id: RunEffect['id'], waiting: Queued): void => {
+    const deferral = waiting.isDeferred ? undefined : waiting.deferral();
+    if (deferral === undefined) return;
+    waiting.isDeferred = true;
+    const { attempt, accept } = waiting;
+    accept({ kind: 'effect', aggregate: id, message: { kind: 'deferred', attempt, ...deferral } });
+  };
+
+  /** A circuit may open while effects wait. */
+  const watchCircuits = (): void => {
+    if (isWatching || queued.size === 0 || stopping) return;
+    isWatching = true;
+    clock.after(timing.reofferMs, () => {
+      isWatching = false;
+      for (const [id, waiting] of queued) stateDeferral(id, waiting);
+      watchCircuits();
+    });
+  };
+
   const awaitSlot = ({ order, deferred }: AwaitSlot, accept: Accept): void => {
     const { id, attempt } = order;
-    if (!queued.has(id)) {
-      queued.add(id);
-      slots.wait(order, onSlot(id, accept));
-    }
-    // The ledger offers it every few seconds, so that a circuit that opened meanwhile is noticed here.
-    const deferral = queued.has(id) && deferred !== true ? deferralOf(order) : undefined;
-    if (deferral !== undefined)
-      accept({ kind: 'effect', aggregate: id, message: { kind: 'deferred', attempt, ...deferral } });
+    const waited = queued.has(id);
+    queued.set(id, { attempt, deferral: deferralOf(order), accept, isDeferred: deferred === true });
+    if (!waited) slots.wait(order, onSlot(id, accept));
+    const waiting = queued.get(id);
+    if (waiting !== undefined) stateDeferral(id, waiting);
+    watchCircuits();
   };
 
   const onSlot =
@@ -234,6 +262,8 @@ export const createRunner = ({
     },
     usesSlot,
     stamped,
+    /** Whether an effect waits for a slot here. */
+    isQueued: (id: RunEffect['id']): boolean => queued.has(id),
     /**
      * Waits for running effects, and aborts the rest after `graceMs`; their leases end in doubt. Work is aborted at once: it may
      * take hours, and another executor repeats it.
