@@ -1,15 +1,18 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createHash, type KeyObject, verify } from 'node:crypto';
 
 // Compact JWS (RFC 7515) with EdDSA over Ed25519 (RFC 8037). Libraries for it are asynchronous, and
 // deciders are not. One algorithm without negotiation leaves little room for errors.
 
+const ids = new WeakMap<KeyObject, string>();
+
 /** Key id derived from the key, so that several keys can be valid during a rotation. */
 export const keyIdOf = (key: KeyObject): string => {
-  const der = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({
-    type: 'spki',
-    format: 'der',
-  });
-  return createHash('sha256').update(der).digest('base64url').slice(0, 16);
+  const known = ids.get(key);
+  if (known !== undefined) return known;
+  const der = key.export({ type: 'spki', format: 'der' });
+  const id = createHash('sha256').update(der).digest('base64url').slice(0, 16);
+  ids.set(key, id);
+  return id;
 };
 
 /** Claims of a token that one of the keys signed; undefined otherwise. Expiry is not checked. */
