@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLogger } from './log.ts';
-import { createMeter } from './meter.ts';
+import { createMeter, type Exposition } from './meter.ts';
 import { createPolledMetrics } from './polled-metrics.ts';
 
-const shown = async (meter: ReturnType<typeof createMeter>): Promise<readonly string[]> =>
+const HOUR_MS = 3_600_000;
+
+const shown = async (meter: { readonly exposition: Exposition }): Promise<readonly string[]> =>
   (await meter.exposition.text()).split('\n').filter((line) => line !== '');
 
 describe('what a service shows', () => {
@@ -67,25 +69,56 @@ describe('what a service shows', () => {
 });
 
 describe('polled metrics', () => {
-  test('polled metrics show the latest reading, and none after a failed reading', async () => {
+  const setUp = () => {
     const meter = createMeter('executor');
-    let failures = 0;
-    const polled = createPolledMetrics(meter.gauge, () => (failures += 1), silentLogger());
-    let fails = false;
-    polled.add({ age: { help: 'Age' }, rows: { help: 'Rows', labels: ['table'] } }, () =>
-      fails
-        ? Promise.reject(new Error('away'))
-        : Promise.resolve({ age: 7, rows: [{ labels: { table: 'outbox' }, value: 3 }] }),
-    );
-    expect(await shown(meter)).toEqual(['# no registered metrics']);
-    await polled.readAll();
-    expect(await shown(meter)).toEqual(
-      expect.arrayContaining(['age{service="executor"} 7', 'rows{table="outbox",service="executor"} 3']),
-    );
-    fails = true;
-    await polled.readAll();
-    expect(await shown(meter)).toEqual(['# no registered metrics']);
-    expect(failures).toBe(1);
-    await polled.stop();
+    const state = { isAway: false, hangs: false, readings: 0, failures: 0 };
+    const polled = createPolledMetrics(meter.gauge, () => (state.failures += 1), silentLogger());
+    polled.add({ age: { help: 'Age' }, rows: { help: 'Rows', labels: ['table'] } }, () => {
+      state.readings += 1;
+      if (state.hangs) return new Promise(() => undefined);
+      if (state.isAway) return Promise.reject(new Error('away'));
+      return Promise.resolve({ age: 7, rows: [{ labels: { table: 'outbox' }, value: 3 }] });
+    });
+    const scrape = (): Promise<readonly string[]> =>
+      shown({ exposition: polled.readBefore(meter.exposition) });
+    return { state, scrape };
+  };
+  const READ = ['age{service="executor"} 7', 'rows{table="outbox",service="executor"} 3'];
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('a process that no scrape asks reads nothing', async () => {
+    const { state } = setUp();
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    expect(state.readings).toBe(0);
+  });
+
+  test('a scrape reads them, and another one soon after shows the same reading', async () => {
+    const { state, scrape } = setUp();
+    const both = await Promise.all([scrape(), scrape()]);
+    for (const lines of [...both, await scrape()]) expect(lines).toEqual(expect.arrayContaining(READ));
+    expect(state.readings).toBe(1);
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    await scrape();
+    expect(state.readings).toBe(2);
+  });
+
+  test('after a failed reading they are not shown', async () => {
+    const { state, scrape } = setUp();
+    await scrape();
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    state.isAway = true;
+    expect(await scrape()).toEqual(['# no registered metrics']);
+    expect(state.failures).toBe(1);
+  });
+
+  test('a store that does not answer holds up no other metric, and hides old values', async () => {
+    const { state, scrape } = setUp();
+    await scrape();
+    await vi.advanceTimersByTimeAsync(HOUR_MS);
+    state.hangs = true;
+    const lines = scrape();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await lines).toEqual(['# no registered metrics']);
   });
 });

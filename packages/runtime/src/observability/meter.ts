@@ -59,6 +59,13 @@ export const createMeter = (service: string): Meter & { readonly exposition: Exp
   const provider = new MeterProvider({ resource: resourceFromAttributes({ service }), readers: [reader] });
   const meter = provider.getMeter('holdpoint');
   const serializer = new PrometheusSerializer(undefined, false, /^service$/, true, true);
+  const collect = async (): Promise<string> => {
+    const { resourceMetrics, errors } = await reader.collect();
+    if (errors.length > 0) throw new AggregateError(errors, 'not every figure could be read');
+    return `${serializer.serialize(resourceMetrics)}\n`;
+  };
+  /** One after another: of two collections at once only the first would have the gauges. */
+  let collecting: Promise<unknown> = Promise.resolve();
   return {
     counter: (name, description, from = [{}]) => {
       const counter = meter.createCounter(name, { description });
@@ -83,10 +90,10 @@ export const createMeter = (service: string): Meter & { readonly exposition: Exp
     },
     exposition: {
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
-      text: async () => {
-        const { resourceMetrics, errors } = await reader.collect();
-        if (errors.length > 0) throw new AggregateError(errors, 'not every figure could be read');
-        return `${serializer.serialize(resourceMetrics)}\n`;
+      text: () => {
+        const text = collecting.then(collect, collect);
+        collecting = text;
+        return text;
       },
     },
   };

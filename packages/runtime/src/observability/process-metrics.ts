@@ -69,11 +69,10 @@ export const registerProcessMetrics = ({ gauge, histogram }: Meter): { readonly 
 
 /**
  * The delay of the event loop. Each scrape starts a new measurement, so that a bad minute is not hidden by a
- * good day.
+ * good day. The first one starts the first: a measurement that is never read would wake a process at rest.
  */
 const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoopDelay> => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
   // Each sample is the time between two steps.
   const beyondStep = (nanos: number): number => Math.max(0, nanos - (RESOLUTION_MS / 1_000) * NANOS);
   // A scrape reads all of them; the last one resets the measurement.
@@ -94,7 +93,10 @@ const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoo
       () => {
         // Nothing was measured yet: the minimum of nothing is not a number.
         const value = delay.count === 0 ? 0 : read() / NANOS;
-        if (index === figures.length - 1) delay.reset();
+        if (index === figures.length - 1) {
+          delay.reset();
+          delay.enable();
+        }
         return [{ labels: {}, value }];
       },
     );

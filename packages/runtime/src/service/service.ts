@@ -349,7 +349,6 @@ export const defineService = <
       polled.add,
     );
     if (topology !== undefined) pollStreamMetrics(topology, polled.add);
-    const firstPoll = polled.readAll();
     const purge = createPurge(pool);
     const purgeNow = async (): Promise<number> => {
       const purged = await purge.run();
@@ -431,7 +430,7 @@ export const defineService = <
     return {
       service,
       checks,
-      exposition: metrics.exposition,
+      exposition: polled.readBefore(metrics.exposition),
       web: bindings.web,
       quiet: async () => {
         bindings.drain?.();
@@ -445,8 +444,8 @@ export const defineService = <
         await owner.leave();
         await api?.stop();
         await host.idle();
-        await firstPoll;
-        await Promise.all([purging, polled].map((job) => job.stop()));
+        await purging.stop();
+        await polled.idle();
         metrics.stop();
         await keys.stop();
         await identity.seal.stop();
