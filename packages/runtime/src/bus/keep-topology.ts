@@ -34,9 +34,9 @@ import {
 const WORK: (typeof streams)[number]['name'] = 'HP_WORK';
 
 /** The interval of the looks: the time until a vanished consumer is recreated. After a reconnection a look follows at once. */
-export const LOOK_EVERY_MS = 5_000;
+export const LOOK_EVERY_MS = 10_000;
 /** Without a complete look for this long, the service that keeps the topology is not ready. */
-const LOOK_OVERDUE_MS = 15_000;
+const LOOK_OVERDUE_MS = 30_000;
 
 export type TopologyKeeperOptions = {
   readonly connection: NatsConnection;
@@ -103,7 +103,7 @@ const workConsumers = async (manager: JetStreamManager): Promise<readonly Consum
 };
 
 /**
- * Creates the topology at the start, and looks at it every five seconds and after each reconnection, because the bus may lose it. A bus that has lost the
+ * Creates the topology at the start, and looks at it every ten seconds and after each reconnection, because the bus may lose it. A bus that has lost the
  * tail of its streams, but not the positions of its consumers, would skip all messages up to these positions: such consumers
  * are recreated.
  */

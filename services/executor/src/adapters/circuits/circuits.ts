@@ -60,6 +60,8 @@ export const createCircuits = ({ self, rules, targetMax, clock, report, slots, l
   /** The verdict on each error, made while its abort signal was known. */
   const verdicts = new WeakMap<object, Verdict>();
   let lastUpdateAt = -Infinity;
+  /** Ends the looks. Without circuits there are none. */
+  let looking: (() => void) | undefined;
 
   const isInTouch = (): boolean => clock.now() - lastUpdateAt < OUT_OF_TOUCH_MS;
 
@@ -81,6 +83,7 @@ export const createCircuits = ({ self, rules, targetMax, clock, report, slots, l
       changedAt: -Infinity,
     };
     circuits.set(target, circuit);
+    looking ??= clock.every(LOOK_MS, lookAtAll);
     return circuit;
   };
   const mayTry = ({ published }: Circuit): boolean =>
@@ -171,14 +174,19 @@ export const createCircuits = ({ self, rules, targetMax, clock, report, slots, l
     slots.changed(target);
   };
 
-  const stopLooking = clock.every(LOOK_MS, () => {
+  const lookAtAll = (): void => {
     for (const circuit of circuits.values()) {
       if (circuit.published.state === 'closed' && circuit.breaker.isIdle()) {
         circuit.breaker.stop();
         circuits.delete(circuit.target);
       } else if (stateOf(circuit) !== 'closed' || circuit.published.state !== 'closed') look(circuit);
     }
-  });
+    if (circuits.size === 0) endLooks();
+  };
+  const endLooks = (): void => {
+    looking?.();
+    looking = undefined;
+  };
 
   return {
     limitOf: (target: string): number => {
@@ -246,7 +254,7 @@ export const createCircuits = ({ self, rules, targetMax, clock, report, slots, l
       return `the circuit of ${target} is ${stateOf(circuit) === 'open' ? 'open' : 'half open'}`;
     },
     stop: (): void => {
-      stopLooking();
+      endLooks();
       for (const { breaker } of circuits.values()) breaker.stop();
     },
   };
