@@ -27,7 +27,7 @@ const natsConfig = async (): Promise<string> =>
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-refuseWrongSettings(process.env);
+await refuseWrongSettings(process.env);
 try {
   for (const path of await generateCredentials(CREDENTIALS)) say(`made ${path}`);
   // Public keys and permissions: nothing in it is secret.

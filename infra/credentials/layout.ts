@@ -20,6 +20,9 @@ export type ServiceName = (typeof services)[number];
 export const sealingServices = ['approvals', 'orchestrator', 'recovery'] as const;
 export type SealingService = (typeof sealingServices)[number];
 
+/** The database of the services, unless a setting names another. */
+export const DATABASE = 'holdpoint';
+
 export const adminRole = 'hp_admin';
 export const ownerRole = 'hp_owner';
 export const roleOf = (service: ServiceName) => `hp_${service}` as const;

@@ -32,7 +32,7 @@ const work = async ({ natsUrl, credentialsDir, workspace }: RunningStack): Promi
   }
 };
 
-refuseWrongSettings(process.env);
+await refuseWrongSettings(process.env);
 const demoDir = demoDirOf(process.env);
 const stack = createStack({ root, dataDir: demoDir, progress: onStdout });
 say('Holdpoint demo: a stack of its own, on free ports, beside any that is running.');

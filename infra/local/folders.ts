@@ -6,6 +6,8 @@ const here = fileURLToPath(import.meta.url);
 export const root = dirname(dirname(dirname(here)));
 /** The package has compiled files instead of sources. */
 export const isPackage = here.endsWith('.js');
+/** How the user types the command line. */
+export const command = isPackage ? 'npx holdpoint' : 'npm run --silent holdpoint --';
 /** The file that runs for a source file, such as `services/executor/src/main.ts`. */
 export const programFile = (from: string, source: string): string =>
   join(from, isPackage ? source.replace(/\.ts$/, '.js') : source);

@@ -1,12 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { errors } from '@nats-io/transport-node';
 import { join } from 'node:path';
-import { generateCredentials } from '../credentials/generate.ts';
-import { DATABASE, provision } from '../postgres/provision.ts';
-import { connectAs } from '../nats/connect.ts';
-import { startNats } from './nats/nats.ts';
+import { DATABASE } from '../credentials/layout.ts';
+import { runNats } from './nats/nats.ts';
 import type { NatsServer } from './nats/nats.ts';
-import { findNats, natsSearchOf } from './nats/nats-program.ts';
 import { choosePorts } from './ports.ts';
 import type { Ports } from './ports.ts';
 import { releaseDataDir } from './postgres/lock.ts';
@@ -14,10 +10,11 @@ import { SMALL_POSTGRES, startPostgres } from './postgres/postgres.ts';
 import type { PostgresServer } from './postgres/postgres.ts';
 import { createRegistry, endLeftovers } from './process/leftovers.ts';
 import type { Registry } from './process/leftovers.ts';
-import { messageOf, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
 import type { Progress } from './progress.ts';
 import { claimDataDir } from './running.ts';
 import type { Claim, Running } from './running.ts';
+import { runStep } from './step.ts';
 import type { Undo } from './undo.ts';
 
 export type Home = {
@@ -88,23 +85,6 @@ export const takeDataDir = async (home: Home): Promise<Claim> => {
   return claimed.claim;
 };
 
-/** An external server must have the users of Holdpoint. */
-const checkBus = async (url: string, credentialsDir: string): Promise<undefined> => {
-  try {
-    await (await connectAs({ url, credentialsDir, user: 'operator' })).close();
-  } catch (error) {
-    if (!(error instanceof errors.AuthorizationError))
-      throw new Problem(
-        `NATS at ${url} cannot be reached (${messageOf(error)}): start it, or correct or unset HOLDPOINT_NATS_URL`,
-        { cause: error },
-      );
-    const remedy = `\`holdpoint nats export --as config --credentials ${credentialsDir} --out <folder>\` writes its accounts`;
-    throw new Problem(`NATS at ${url} does not let in Holdpoint's users (${messageOf(error)}): ${remedy}`, {
-      cause: error,
-    });
-  }
-};
-
 /** Starts what all stacks of processes have in common, in a data folder that the caller has taken. */
 export const startFoundation = async (options: FoundationOptions): Promise<Foundation> => {
   const { root, dataDir, progress, undo, env = process.env, checkpoint = () => undefined } = options;
@@ -114,15 +94,18 @@ export const startFoundation = async (options: FoundationOptions): Promise<Found
   await mkdir(logs, { recursive: true });
   const registry = createRegistry(processesFile(dataDir));
   undo.add(registry.clear);
-  await generateCredentials(credentialsDir);
+  await runStep('credentials', credentialsDir);
   const ports = await choosePorts(options.ports);
 
   const natsOf = async (): Promise<NatsServer | undefined> => {
-    if (options.natsUrl !== undefined) return checkBus(options.natsUrl, credentialsDir);
-    const program = await findNats(natsSearchOf(env), progress);
-    const where = { program, dir: join(dataDir, 'nats'), credentialsDir, logFile: logFile('nats') };
+    if (options.natsUrl !== undefined) {
+      await runStep('checkNats', { url: options.natsUrl, credentialsDir });
+      return undefined;
+    }
+    const where = { dir: join(dataDir, 'nats'), port: ports.nats, monitorPort: ports.natsMonitor };
+    const program = await runStep('prepareNats', { ...where, credentialsDir }, { progress, env });
     const server = await progress.step('starting NATS', () =>
-      startNats({ ...where, port: ports.nats, monitorPort: ports.natsMonitor }),
+      runNats({ ...where, program, logFile: logFile('nats') }),
     );
     undo.add(server.stop);
     return server;
@@ -147,7 +130,7 @@ export const startFoundation = async (options: FoundationOptions): Promise<Found
   await registerNats();
   checkpoint();
   await progress.step('migrating the database', () =>
-    provision({ admin: postgres.admin, credentialsDir, root }),
+    runStep('database', { admin: postgres.admin, credentialsDir, root }),
   );
   checkpoint();
   return {

@@ -1,5 +1,4 @@
 import { formerSettings } from '@holdpoint/contracts/values/former-settings';
-import { poolsIn } from '../nats/pools.ts';
 
 /** A failure that the person at the terminal can mend: shown as one line, without a stack. */
 export class Problem extends Error {
@@ -8,6 +7,12 @@ export class Problem extends Error {
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** The line for a failure: an error that is no problem shows its cause. */
+export const describeFailure = (error: unknown): string => {
+  const hasCause = error instanceof Error && !(error instanceof Problem) && error.cause !== undefined;
+  return hasCause ? `${messageOf(error)} (${messageOf(error.cause)})` : messageOf(error);
+};
+
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
@@ -15,11 +20,12 @@ export const codeOf = (error: unknown): string | undefined =>
 const EXIT_CONFIG = 78;
 
 /** The bus refuses an executor of an unlisted pool again and again, and it never becomes ready. */
-const unlistedPool = ({
+const unlistedPool = async ({
   HOLDPOINT_EXECUTOR_POOLS: wanted,
   HOLDPOINT_DEPLOYMENT_POOLS: listed,
-}: NodeJS.ProcessEnv): string | undefined => {
+}: NodeJS.ProcessEnv): Promise<string | undefined> => {
   if (wanted === undefined || wanted === '') return undefined;
+  const { poolsIn } = await import('../nats/pools.ts');
   try {
     const pools = poolsIn(listed);
     const pool = poolsIn(wanted).find((each) => !pools.includes(each));
@@ -35,8 +41,8 @@ const unlistedPool = ({
  * Ends the process on a former name of a setting, which is not passed on, so that no service would refuse it, and on
  * a pool that the bus would refuse.
  */
-export const refuseWrongSettings = (env: NodeJS.ProcessEnv): void => {
-  const problem = formerSettings(env) ?? unlistedPool(env);
+export const refuseWrongSettings = async (env: NodeJS.ProcessEnv): Promise<void> => {
+  const problem = formerSettings(env) ?? (await unlistedPool(env));
   if (problem === undefined) return;
   process.stderr.write(`error CONFIG: ${problem}\n`);
   process.exit(EXIT_CONFIG);

@@ -1,47 +1,63 @@
 import { access, constants, link, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
 import { readIfPresent } from '../credentials/keep.ts';
 import { commandOf, isAlive } from './process/pid.ts';
 import { codeOf, Problem } from './problem.ts';
 
 /** What a running stack says of itself, in `running.json` of its data folder. The CLI reads it too. */
-export const Running = z.object({
-  pid: z.int(),
+export type Running = {
+  readonly pid: number;
   /** The command line of that process, so that a number used again is not mistaken for it. */
-  command: z.string(),
-  startedAt: z.string(),
+  readonly command: string;
+  readonly startedAt: string;
   /** Absent as long as it is still starting. */
-  natsUrl: z.string().optional(),
+  readonly natsUrl?: string;
   /** Which server it is, and where it came from. */
-  natsServer: z.string().optional(),
-  natsSeedFile: z.string().optional(),
-  tokenFile: z.string().optional(),
-  database: z.string().optional(),
-  services: z.record(z.string(), z.string()).optional(),
-  workspace: z.string().optional(),
-  logs: z.string().optional(),
-  credentials: z.string().optional(),
-});
-export type Running = z.infer<typeof Running>;
+  readonly natsServer?: string;
+  readonly natsSeedFile?: string;
+  readonly tokenFile?: string;
+  readonly database?: string;
+  readonly services?: Readonly<Record<string, string>>;
+  readonly workspace?: string;
+  readonly logs?: string;
+  readonly credentials?: string;
+};
 
 export const runningFile = (dataDir: string): string => join(dataDir, 'running.json');
+
+const areTexts = (values: object): boolean =>
+  Object.values(values).every((value) => typeof value === 'string');
+
+const isRunning = (value: unknown): value is Running => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pid, services = {}, ...texts } = value as Readonly<Record<string, unknown>>;
+  return (
+    Number.isInteger(pid) &&
+    typeof services === 'object' &&
+    services !== null &&
+    areTexts(services) &&
+    areTexts(texts) &&
+    ['command', 'startedAt'].every((name) => name in texts)
+  );
+};
+
+/** The record in a text; undefined if the text has none. */
+export const parseRunning = (text: string): Running | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRunning(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
 
 /** Who runs on this data folder now. A file that a killed process left counts for nothing. */
 export const findRunning = async (dataDir: string): Promise<Running | undefined> => {
   const text = await readIfPresent(runningFile(dataDir));
   if (text === undefined) return undefined;
-  const parsed = Running.safeParse(parseJson(text));
-  if (!parsed.success || !isAlive(parsed.data.pid)) return undefined;
-  return (await commandOf(parsed.data.pid)) === parsed.data.command ? parsed.data : undefined;
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const running = parseRunning(text);
+  if (running === undefined || !isAlive(running.pid)) return undefined;
+  return (await commandOf(running.pid)) === running.command ? running : undefined;
 };
 
 /** `linked` if the file was free; else its holder, or undefined if the file is stale. */
@@ -121,8 +137,8 @@ export const claimDataDir = async (
     await rename(draft, file);
   };
   const release = async () => {
-    const owner = Running.safeParse(parseJson((await readIfPresent(file)) ?? ''));
-    if (owner.success && owner.data.pid === process.pid) await rm(file, { force: true });
+    const owner = parseRunning((await readIfPresent(file)) ?? '');
+    if (owner?.pid === process.pid) await rm(file, { force: true });
   };
   return { claim: { publish, release } };
 };

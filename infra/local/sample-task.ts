@@ -51,22 +51,6 @@ export const decide = async (
   });
 };
 
-/** Waits for the decision of any surface, or for the abort signal. */
-export const awaitDecision = async (
-  operator: Client,
-  approval: string,
-  leave: AbortSignal,
-): Promise<string | undefined> => {
-  while (!leave.aborted) {
-    const { status } = await insist('the approval is shown', () =>
-      operator.call('approvals', 'get', { id: approval }),
-    );
-    if (status !== 'pending') return status;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-  }
-  return undefined;
-};
-
 /** Waits for the end of a task and returns the phase that it ended in. */
 export const awaitEnd = (operator: Client, id: string): Promise<string> =>
   insist(`task ${id} ends`, async () => {

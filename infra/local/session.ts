@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { allowLostOutput } from '@holdpoint/cli/kit/sinks';
-import { messageOf, Problem } from './problem.ts';
+import { describeFailure } from './problem.ts';
 import { AlreadyRunning } from './foundation.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
@@ -30,7 +30,7 @@ export const runSession = async (
   };
   // State is unknown after an unhandled error; the stack still stops.
   const crash = (error: unknown) => {
-    process.stderr.write(`holdpoint: ${describe(error)}\n`);
+    process.stderr.write(`holdpoint: ${describeFailure(error)}\n`);
     void stack.stop().finally(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
@@ -43,16 +43,11 @@ export const runSession = async (
     return await Promise.race([stack.start().then((running) => work(running, leave.signal)), left]);
   } catch (error) {
     if (error instanceof AlreadyRunning) return alreadyRunning(error);
-    process.stderr.write(`holdpoint: ${error instanceof Problem ? error.message : describe(error)}\n`);
+    process.stderr.write(`holdpoint: ${describeFailure(error)}\n`);
     return 1;
   } finally {
     await stack.stop();
     for (const signal of SIGNALS) process.off(signal, interrupt);
     process.off('uncaughtException', crash);
   }
-};
-
-const describe = (error: unknown): string => {
-  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
-  return `${messageOf(error)}${cause}`;
 };

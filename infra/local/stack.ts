@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { natsLoginFile } from '../credentials/read.ts';
@@ -46,7 +45,8 @@ export type StackOptions = {
 /** How services are spread over processes. */
 export type Form = 'core' | 'apart';
 
-const CORE: readonly ServiceName[] = CORE_SERVICES;
+/** `CORE_SERVICES` of the contracts, which would load their schemas. */
+const CORE: readonly ServiceName[] = services.filter((name) => name !== 'executor');
 
 /** The processes of the services, by name. */
 export const processesOf = (

@@ -9,7 +9,7 @@ import { generateCredentials } from '../credentials/generate.ts';
 import { layout } from '../credentials/layout.ts';
 import { root } from './folders.ts';
 import { commandOf } from './process/pid.ts';
-import { startNats } from './nats/nats.ts';
+import { startNats } from './nats/configured-nats.ts';
 import { findNats, natsSearchOf } from './nats/nats-program.ts';
 import { poll } from './poll.ts';
 import { choosePorts } from './ports.ts';

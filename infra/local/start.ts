@@ -1,25 +1,23 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Client } from '@holdpoint/cli/bus/client';
-import { consoleLink } from '@holdpoint/cli/console/link';
 import { layout } from '../credentials/layout.ts';
-import { dataDirOf, isPackage, root } from './folders.ts';
-import { connectOperator } from './operator.ts';
+import { command, dataDirOf, root } from './folders.ts';
 import { defaultPorts } from './ports.ts';
 import { pointHere } from './pointer.ts';
-import { messageOf, refuseWrongSettings } from './problem.ts';
+import { refuseWrongSettings } from './problem.ts';
+import { ask, OK } from './process/ask.ts';
 import { onStdout } from './progress.ts';
 import type { Running } from './running.ts';
-import { awaitDecision, awaitEnd, countApplied, decide, effectFile, submitSample } from './sample-task.ts';
 import type { SampleTask } from './sample-task.ts';
 import { runSession } from './session.ts';
 import { createStack } from './stack.ts';
-import type { RunningStack } from './stack.ts';
+import { runStep } from './step.ts';
 
 const { say } = onStdout;
-const cli = isPackage ? 'npx holdpoint' : 'npm run --silent holdpoint --';
 
 const describe = (running: Partial<Running>): void => {
   const {
@@ -45,7 +43,7 @@ const describe = (running: Partial<Running>): void => {
   }
   if (services['approvals'] !== undefined)
     say(
-      `  console       ${services['approvals']}/   sign in: ${cli} console, or the token in ${layout(credentials).operatorToken}`,
+      `  console       ${services['approvals']}/   sign in: ${command} console, or the token in ${layout(credentials).operatorToken}`,
     );
   say(
     `  second person HOLDPOINT_TOKEN_FILE=${layout(credentials).approverToken} decides what you request under four eyes`,
@@ -53,19 +51,6 @@ const describe = (running: Partial<Running>): void => {
   say(`  credentials   ${credentials}`);
   say(`  workspace     ${workspace}`);
   say(`  logs          ${logs}`);
-};
-
-/** The first visit of the console takes no token. */
-const saySignIn = async (operator: Client, { services = {} }: Partial<Running>): Promise<void> => {
-  const address = services['approvals'];
-  if (address === undefined) return;
-  try {
-    const { url } = await consoleLink(operator, address);
-    say(`  sign in       ${url}`);
-    say(`                opens the console once, within 5 minutes; later: ${cli} console`);
-  } catch (error) {
-    say(`  sign in       no link now (${messageOf(error)}): ${cli} console`);
-  }
 };
 
 /** Gives back what only the start needed: this process stays beside the services, and has little to do. */
@@ -95,16 +80,31 @@ const askHere = async (question: string, leave: AbortSignal): Promise<Answer> =>
   return undefined;
 };
 
-/** The first decision wins: that of this terminal or of another surface. */
-const settleHere = async (
-  operator: Client,
-  task: SampleTask,
-  workspace: string,
+/** Waits for the decision of any surface, or for the abort signal. */
+const awaitDecision = async (
+  { services = {}, tokenFile = '' }: Partial<Running>,
+  approval: string,
   leave: AbortSignal,
-): Promise<void> => {
+): Promise<string | undefined> => {
+  const url = `${services['approvals'] ?? ''}/api/v1/approvals/${approval}`;
+  const authorization = `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}`;
+  while (!leave.aborted) {
+    // A service that was killed answers later.
+    const answer = await ask(url, { authorization }).catch(() => undefined);
+    if (answer?.status === OK) {
+      const { status } = JSON.parse(answer.body) as { readonly status: string };
+      if (status !== 'pending') return status;
+    }
+    await sleep(1_000);
+  }
+  return undefined;
+};
+
+/** The first decision wins: that of this terminal or of another surface. */
+const settleHere = async (running: Partial<Running>, task: SampleTask, leave: AbortSignal): Promise<void> => {
   const settled = new AbortController();
   const enough = AbortSignal.any([leave, settled.signal]);
-  const elsewhere = awaitDecision(operator, task.approval, enough);
+  const elsewhere = awaitDecision(running, task.approval, enough);
   elsewhere.then(
     () => settled.abort(),
     () => undefined, // awaited below
@@ -112,50 +112,26 @@ const settleHere = async (
   const answer = await askHere('Approve it now? [y/n] ', enough);
   if (leave.aborted) return;
   if (answer === undefined) say(`\nDecided elsewhere: ${String(await elsewhere)}.`);
-  else await decide(operator, task.approval, answer);
   settled.abort();
-  const phase = await awaitEnd(operator, task.id);
-  say(
-    `Task ${task.id} is ${phase}; its line was applied ${await countApplied(workspace, task)}× in ${effectFile(workspace)}.`,
-  );
+  await runStep('settle', { running, task, answer }, { progress: onStdout, signal: leave });
 };
 
-const holdSample = async (operator: Client, workspace: string): Promise<SampleTask> => {
-  const task = await submitSample(operator);
-  say('');
-  say(`Task ${task.id} waits at its hold point: it will append a line to ${effectFile(workspace)}.`);
-  say(`  approve       ${cli} approval approve ${task.approval}`);
-  say(`  reject        ${cli} approval reject ${task.approval}`);
-  say(`  inspect       ${cli} task show ${task.id}`);
-  return task;
-};
-
-const work = async (
-  { description, natsUrl, credentialsDir, workspace }: RunningStack,
-  leave: AbortSignal,
-  sample: boolean,
-): Promise<number> => {
+const work = async (running: Partial<Running>, leave: AbortSignal, sample: boolean): Promise<number> => {
   say('');
   say('Holdpoint is running.');
-  describe(description);
-  const operator = await connectOperator(natsUrl, credentialsDir);
-  const { work: confinement } = await operator.call('executor', 'executors', {});
-  say(`  work          ${confinement}`);
-  await saySignIn(operator, description);
-  const task = sample ? await holdSample(operator, workspace) : undefined;
-  say(`  next          ${cli} task submit --workflow sample --goal "Say hello" --input line=hello`);
+  describe(running);
+  const task = await runStep('greet', { running, sample }, { progress: onStdout, signal: leave });
+  say(`  next          ${command} task submit --workflow sample --goal "Say hello" --input line=hello`);
   say('Ctrl-C stops everything.');
   collectGarbage();
-  if (task !== undefined && process.stdin.isTTY && process.stdout.isTTY)
-    await settleHere(operator, task, workspace, leave);
-  await operator.close();
+  if (task && process.stdin.isTTY && process.stdout.isTTY) await settleHere(running, task, leave);
   await once(leave, 'abort');
   return 0;
 };
 
 /** Starts everything and runs until a signal. Returns the exit code for `process.exit`. */
 export const startHere = async ({ sample }: { readonly sample: boolean }): Promise<number> => {
-  refuseWrongSettings(process.env);
+  await refuseWrongSettings(process.env);
   const dataDir = dataDirOf(process.env);
   const stack = createStack({
     root,
@@ -173,7 +149,7 @@ export const startHere = async ({ sample }: { readonly sample: boolean }): Promi
   const code = await runSession(stack, {
     work: async (running, leave) => {
       unpoint = await pointHere(process.env, dataDir, say);
-      return work(running, leave, sample);
+      return work(running.description, leave, sample);
     },
     // Ctrl-C is the way to end it.
     interruptedCode: 0,

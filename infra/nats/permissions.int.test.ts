@@ -21,7 +21,7 @@ import { z } from 'zod';
 import { generateCredentials } from '../credentials/generate.ts';
 import { natsUsers, services } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
-import { startNats } from '../local/nats/nats.ts';
+import { startNats } from '../local/nats/configured-nats.ts';
 import type { NatsServer } from '../local/nats/nats.ts';
 import { findNats, natsSearchOf } from '../local/nats/nats-program.ts';
 import type { NatsProgram } from '../local/nats/nats-program.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
-import { ownerRole, services } from '../credentials/layout.ts';
+import { DATABASE, ownerRole, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { recordInTurn } from '../local/record.ts';
 import { withAdmin } from './admin.ts';
@@ -9,8 +9,6 @@ import type { AdminConnection } from './admin.ts';
 import { checkSchema, migrate } from './migrate.ts';
 import { provisionRoles } from './roles.ts';
 import { closeDatabase, grantTables, provisionSchema, setKeep } from './schemas.ts';
-
-export const DATABASE = 'holdpoint';
 
 export type ProvisionOptions = {
   /** An administrator who may create roles and databases, connected to any database of the server. */

@@ -49,7 +49,7 @@ export const PUBLIC_PACKAGES: readonly PublicPackage[] = [
     folder: 'packages/cli',
     entries: { './capabilities': 'services/executor/src/capabilities/define.ts' },
     commands: { holdpoint: 'infra/release/holdpoint.ts' },
-    programs: ['infra/serve.ts', 'services/*/src/main.ts'],
+    programs: ['infra/serve.ts', 'infra/local/steps.ts', 'services/*/src/main.ts'],
     modules: ['services/*/migrations/*.ts'],
     assets: [
       'packages/workflows/src/shipped',

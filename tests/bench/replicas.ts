@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { services, type ServiceName } from '@holdpoint/infra/credentials/layout';
+import { DATABASE, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
 import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/services';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { percentiles, round } from './report/percentiles.ts';
 import type { Load } from './load.ts';
 import { cpuSeconds } from '../kit/processes.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { DATABASE } from '@holdpoint/infra/postgres/provision';
+import { DATABASE } from '@holdpoint/infra/credentials/layout';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { cpuSeconds, memoryOf, shareOf } from '../kit/processes.ts';
 import { round } from './report/percentiles.ts';

@@ -5,12 +5,12 @@ import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
-import { services, type ServiceName } from '@holdpoint/infra/credentials/layout';
+import { DATABASE, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { startPostgres } from '@holdpoint/infra/local/postgres/postgres';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { DATABASE, provision } from '@holdpoint/infra/postgres/provision';
+import { provision } from '@holdpoint/infra/postgres/provision';
 
 const tasks = Number(process.argv[2] ?? 1_000_000);
 const FIRST = '0001_schema.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import { root } from '@holdpoint/infra/local/folders';
-import { Running, runningFile } from '@holdpoint/infra/local/running';
+import { parseRunning, type Running, runningFile } from '@holdpoint/infra/local/running';
 import { packInto } from '@holdpoint/infra/release/pack';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LAST_RELEASE, obstacleToLastRelease, packLastRelease } from '../kit/last-release.ts';
@@ -64,7 +64,9 @@ const startServer = async (
     return printed.includes('Ctrl-C stops everything') ? true : undefined;
   });
   const text = readFileSync(runningFile(join(folder, '.holdpoint', 'data')), 'utf8');
-  return { server, running: Running.parse(JSON.parse(text)) };
+  const running = parseRunning(text);
+  if (running === undefined) throw new Error(`no record of a running server: ${text}`);
+  return { server, running };
 };
 
 /** The programs of the guide read these places. */

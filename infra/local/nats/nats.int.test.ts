@@ -6,8 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generateCredentials } from '../../credentials/generate.ts';
 import { connectAs } from '../../nats/connect.ts';
 import { findNats, natsSearchOf } from './nats-program.ts';
-import { startNats } from './nats.ts';
-import type { NatsOptions, NatsServer } from './nats.ts';
+import { startNats } from './configured-nats.ts';
+import type { NatsOptions } from './configured-nats.ts';
+import type { NatsServer } from './nats.ts';
 import { choosePorts } from '../ports.ts';
 import { silent } from '../progress.ts';
 

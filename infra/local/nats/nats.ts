@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
-import { readPublicNkeys } from '../../credentials/read.ts';
-import type { BusAccess } from '../../nats/accounts.ts';
-import { renderServerConfig } from '../../nats/config.ts';
-import { poolsIn } from '../../nats/pools.ts';
 import { rotateLog, startChild } from '../process/child.ts';
 import type { Child, ChildSpec, Farewell } from '../process/child.ts';
 import type { NatsProgram } from './nats-program.ts';
@@ -14,21 +10,13 @@ import { Problem } from '../problem.ts';
 import { run } from '../run.ts';
 import { tail } from '../process/tail.ts';
 
-export type NatsOptions = {
+export type NatsRun = {
   readonly program: NatsProgram;
   /** Holds the configuration, and the JetStream files under `jetstream`. */
   readonly dir: string;
-  readonly credentialsDir: string;
   readonly port: number;
   readonly monitorPort?: number;
   readonly logFile: string;
-  readonly sync?: 'always' | 'periodic';
-  /** Other accounts and permissions than those of Holdpoint. */
-  readonly access?: BusAccess;
-  /** The lines of operator mode, in place of accounts. */
-  readonly accounts?: string;
-  /** Lines to add to the configuration. */
-  readonly extraConfig?: string;
 };
 
 export type NatsServer = {
@@ -75,13 +63,13 @@ const greeting = (port: number, serverName: string): Promise<'ready' | undefined
   });
 
 /** One name for one data folder, for the server and its container: what a killed start left behind is found again. */
-const serverNameOf = (dir: string) =>
+export const serverNameOf = (dir: string) =>
   `holdpoint-nats-${createHash('sha256').update(dir).digest('hex').slice(0, 12)}`;
 
 const removeContainer = (dir: string) =>
   run('docker', ['rm', '--force', serverNameOf(dir)], { timeoutMs: 30_000 });
 
-const commandFor = (options: NatsOptions, dir: string): Pick<ChildSpec, 'command' | 'args'> => {
+const commandFor = (options: NatsRun, dir: string): Pick<ChildSpec, 'command' | 'args'> => {
   const { program, port, monitorPort } = options;
   if (program.kind === 'binary')
     return { command: program.path, args: ['-c', join(dir, 'nats-server.conf')] };
@@ -105,30 +93,10 @@ const commandFor = (options: NatsOptions, dir: string): Pick<ChildSpec, 'command
   return { command: 'docker', args: [...args, program.image, '-c', join(dir, 'nats-server.conf')] };
 };
 
-const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => {
-  // Inside a container the loopback address is not the one that Docker forwards to.
-  const host = options.program.kind === 'docker' ? '0.0.0.0' : '127.0.0.1';
-  const text = renderServerConfig({
-    publicKeys: await readPublicNkeys(options.credentialsDir),
-    host,
-    port: options.port,
-    storeDir: dir,
-    serverName: serverNameOf(dir),
-    pools: poolsIn(process.env['HOLDPOINT_DEPLOYMENT_POOLS']),
-    ...(options.monitorPort !== undefined && { monitor: { host, port: options.monitorPort } }),
-    ...(options.sync !== undefined && { sync: options.sync }),
-    ...(options.access !== undefined && { access: options.access }),
-    ...(options.accounts !== undefined && { accounts: options.accounts }),
-  });
-  await writeFile(join(dir, 'nats-server.conf'), `${text}${options.extraConfig ?? ''}`, { mode: 0o600 });
-};
-
-/** Starts a nats-server with JetStream and Holdpoint's users on 127.0.0.1, and waits until it serves. */
-export const startNats = async (options: NatsOptions): Promise<NatsServer> => {
+/** Starts a nats-server with the configuration in its folder, and waits until it serves. */
+export const runNats = async (options: NatsRun): Promise<NatsServer> => {
   const dir = resolve(options.dir);
   const { program, port, logFile } = options;
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  await writeConfig(options, dir);
   let child: Child | undefined;
 
   const start = async () => {

@@ -1,7 +1,6 @@
 import { access, chmod, constants, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { z } from 'zod';
 import { codeOf, messageOf, Problem } from '../problem.ts';
 
 export type PostgresBinaries = { readonly postgres: string; readonly initdb: string };
@@ -31,14 +30,15 @@ const packageRoot = (): string => {
   }
 };
 
-const Links = z.array(z.object({ source: z.string(), target: z.string() }));
+type Link = { readonly source: string; readonly target: string };
 
 /**
  * npm packages cannot hold symbolic links, so the libraries' short names are listed in a file, and an install script of
  * the package makes them. Where such scripts are forbidden that is done here.
  */
 const restoreLinks = async (root: string): Promise<void> => {
-  const links = Links.parse(JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8')));
+  const text = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8');
+  const links = JSON.parse(text) as readonly Link[];
   for (const { source, target } of links) {
     try {
       await symlink(source.slice(dirname(target).length + 1), join(root, target));

@@ -1,12 +1,16 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { z } from 'zod';
 import { readIfPresent } from '../../credentials/keep.ts';
 import { commandOf, isAlive } from './pid.ts';
 import { poll } from '../poll.ts';
 
 /** A process that was started, and a text that only its command line has: process numbers are used again. */
-const Entry = z.object({ name: z.string(), pid: z.int().min(2), marker: z.string().min(1) });
-export type Entry = z.infer<typeof Entry>;
+export type Entry = { readonly name: string; readonly pid: number; readonly marker: string };
+
+const isEntry = (value: unknown): value is Entry => {
+  const { name, pid, marker } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isProcess = typeof pid === 'number' && Number.isInteger(pid) && pid > 1;
+  return isProcess && typeof name === 'string' && typeof marker === 'string' && marker !== '';
+};
 
 export type Registry = { readonly add: (entry: Entry) => Promise<void>; readonly clear: () => Promise<void> };
 
@@ -33,7 +37,8 @@ const readEntries = async (file: string): Promise<readonly Entry[]> => {
   const text = await readIfPresent(file);
   if (text === undefined) return [];
   try {
-    return z.array(Entry).parse(JSON.parse(text));
+    const entries: unknown = JSON.parse(text);
+    return Array.isArray(entries) ? entries.filter(isEntry) : [];
   } catch {
     return []; // cut off by the same kill; what it would have named is found by its port being taken
   }

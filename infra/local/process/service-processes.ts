@@ -1,5 +1,6 @@
 import type { ServiceName } from '../../credentials/layout.ts';
 import { poll } from '../poll.ts';
+import { ask, OK } from './ask.ts';
 import { Problem } from '../problem.ts';
 import type { Registry } from './leftovers.ts';
 import { processEnvironment, serviceCommand } from './services.ts';
@@ -30,16 +31,13 @@ export type ServiceProcessOptions = Pick<SupervisorOptions, 'say' | 'onExit'> & 
   readonly isSmall?: boolean;
 };
 
-const ANSWER_WITHIN_MS = 2_000;
 /** A process that ends more often before it is ready ends the start. */
 const RESTARTS_MAX = 3;
 
 /** Whether a service answers that it is ready. */
 export const isReadyAt = async (url: string): Promise<boolean> => {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    await response.body?.cancel();
-    return response.ok;
+    return (await ask(`${url}/readyz`)).status === OK;
   } catch {
     return false; // it starts, or it is paused
   }

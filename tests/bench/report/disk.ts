@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { DATABASE } from '@holdpoint/infra/postgres/provision';
+import { DATABASE } from '@holdpoint/infra/credentials/layout';
 
 /** The disk usage of a folder. */
 export const bytesBelow = async (folder: string): Promise<number> => {

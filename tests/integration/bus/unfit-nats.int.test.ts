@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { busFindings, inspectBus } from '@holdpoint/cli/admin/doctor/bus';
 import { natsLoginFile, readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { startNats } from '@holdpoint/infra/local/nats/nats';
+import { startNats } from '@holdpoint/infra/local/nats/configured-nats';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { busAccess } from '@holdpoint/infra/nats/accounts';
 import { accountsText } from '@holdpoint/infra/nats/config';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { startNats } from '@holdpoint/infra/local/nats/nats';
+import { startNats } from '@holdpoint/infra/local/nats/configured-nats';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { renderServerConfig } from '@holdpoint/infra/nats/config';
 import { connectAs } from '@holdpoint/infra/nats/connect';
