@@ -18,6 +18,9 @@ import {
   tokenActs,
 } from '../testing/aggregate-messages.ts';
 import { audit, rollbackFor, rules, withSurfaces, verify } from '../testing/requests.ts';
+import { createCallbackDecider } from './callback/callback.ts';
+import { capabilityDecider } from './capability/capability.ts';
+import { enrolmentDecider } from './executor/enrolment.ts';
 import type { ApprovalMessage, ApprovalState, ApprovalWork, Pending } from './approval/state.ts';
 import { peopleDecider } from './people/people.ts';
 import { tokenDecider } from './token/access-token.ts';
@@ -69,6 +72,17 @@ test('people satisfy the laws of a decider, and their events the contract', () =
   checkKind(peopleDecider, peopleActs));
 test('the audit log satisfies the laws of a decider, and its events the contract', () =>
   checkKind(audit, anchorActs));
+
+test.each([
+  ['capability', capabilityDecider, 'capability_registered'],
+  ['executor key', enrolmentDecider, 'executor_enrolled'],
+  ['callback', createCallbackDecider(), 'callback_ordered'],
+])('an event of another release is no event of a %s', (_, kind, type) => {
+  const decider = kind as Decider<unknown, never, { readonly type: string }>;
+  const created = decider.evolve(decider.initial, { type });
+  const unknown = { type: 'of_another_release' };
+  expect(() => decider.evolve(created, unknown)).toThrow('unknown event: of_another_release');
+});
 
 test('the generated runs cover every outcome of an approval', () => {
   const ends = new Set<string>();
