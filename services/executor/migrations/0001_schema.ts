@@ -1,5 +1,9 @@
-import { createObjectTables } from '@holdpoint/runtime/store/object-store';
-import { createRuntimeTables, currentSchema, unlessTaskNeedsIt } from '@holdpoint/runtime/store/tables';
+import {
+  createObjectTables,
+  createRuntimeTables,
+  currentSchema,
+  unlessTaskNeedsIt,
+} from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
 /**

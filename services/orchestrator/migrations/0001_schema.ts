@@ -1,7 +1,11 @@
-import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
-import { createBusWatermarkTable } from '@holdpoint/runtime/store/bus-watermark';
-import { createObjectTables } from '@holdpoint/runtime/store/object-store';
-import { createRuntimeTables, currentSchema, tokenIn } from '@holdpoint/runtime/store/tables';
+import {
+  createBusWatermarkTable,
+  createObjectTables,
+  createOwnershipTable,
+  createRuntimeTables,
+  currentSchema,
+  tokenIn,
+} from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
 /** A task is purged last, so that nothing remains under an id that may be used again. */

@@ -1,5 +1,5 @@
-import { createOwnershipTable } from '@holdpoint/runtime/ownership/lease-store';
 import {
+  createOwnershipTable,
   createRuntimeTables,
   currentSchema,
   tokenIn,

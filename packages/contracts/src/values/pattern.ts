@@ -63,8 +63,11 @@ export const finderOf = (patterns: readonly string[]): Finder => {
 
 export type Replacement = readonly [pattern: string, by: string];
 
-/** Replaces all matches, one pattern after the other. Replacements are literal. */
+/** Replaces all matches, one pattern after the other. Replacements are literal. Compilation is lazy. */
 export const replacerOf = (replacements: readonly Replacement[]): ((text: string) => string) => {
-  const compiled = replacements.map(([pattern, by]) => [RE2JS.compile(pattern), by] as const);
-  return (text) => compiled.reduce((rest, [pattern, by]) => pattern.matcher(rest).replaceAll(by), text);
+  let steps: readonly (readonly [RE2JS, string])[] | undefined;
+  return (text) => {
+    steps ??= replacements.map(([pattern, by]) => [RE2JS.compile(pattern), by]);
+    return steps.reduce((rest, [pattern, by]) => pattern.matcher(rest).replaceAll(by), text);
+  };
 };

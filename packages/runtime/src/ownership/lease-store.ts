@@ -1,5 +1,4 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { Fenced } from '../engine/ports.ts';
@@ -8,23 +7,6 @@ import { isSqlState } from '../store/errors.ts';
 import { codeOf, createPool, type PoolSettings } from '../store/pool.ts';
 import type { Logger } from '../observability/log.ts';
 import { type Lease, LEASE_MS, type LeaseStore } from './lease.ts';
-
-/**
- * One row: which process decides for the service. The session is that of its latest renewal. Owner and epoch are a key, so that
- * a takeover waits for every commit that has passed the fence, and a renewal for none.
- */
-export const createOwnershipTable = async (db: Kysely<unknown>): Promise<void> => {
-  await sql`CREATE TABLE ownership (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    owner text,
-    epoch bigint NOT NULL DEFAULT 0,
-    until timestamptz NOT NULL DEFAULT '-infinity',
-    session int,
-    session_start timestamptz,
-    UNIQUE (owner, epoch)
-  ) WITH (fillfactor = 50)`.execute(db);
-  await sql`INSERT INTO ownership DEFAULT VALUES`.execute(db);
-};
 
 const LEASE = `interval '${String(LEASE_MS)} milliseconds'`;
 /** The server's clock may be corrected while a lease runs. A lease beyond this was made by another clock. */

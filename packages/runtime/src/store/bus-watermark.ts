@@ -1,4 +1,3 @@
-import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { RESEND } from '../decider.ts';
@@ -19,15 +18,6 @@ export type Watermark = {
   /** Ids of servers, the latest first. A server gets a new id with each start. */
   readonly servers: readonly string[];
   readonly streams: Readonly<Record<string, StreamMark>>;
-};
-
-/** One row: what the service that keeps the topology last saw of the bus. */
-export const createBusWatermarkTable = async (db: Kysely<unknown>): Promise<void> => {
-  await sql`CREATE TABLE bus_watermark (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    seen jsonb NOT NULL
-  ) WITH (fillfactor = 50)`.execute(db);
-  await sql`INSERT INTO bus_watermark (seen) VALUES ('{"servers": [], "streams": {}}')`.execute(db);
 };
 
 const Row = z.object({

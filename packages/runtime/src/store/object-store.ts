@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { StoreLimits } from '@holdpoint/contracts/program/value';
-import { type Kysely, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 
@@ -41,28 +40,6 @@ export type Upload = {
 
 const CHUNK_BYTES = 512 * 1_024;
 const ABANDONED_HOURS = 24;
-
-/** The objects of a service. A chunk belongs to an upload, so that an incomplete one is never read. */
-export const createObjectTables = async (db: Kysely<unknown>): Promise<void> => {
-  await sql`CREATE TABLE objects (
-    sha256 text PRIMARY KEY CHECK (sha256 ~ '^[0-9a-f]{64}$'),
-    upload text NOT NULL UNIQUE,
-    bytes bigint NOT NULL,
-    parts int NOT NULL,
-    stored_at timestamptz NOT NULL DEFAULT now()
-  )`.execute(db);
-  await sql`CREATE INDEX objects_age ON objects (stored_at)`.execute(db);
-  await sql`CREATE TABLE object_chunks (
-    upload text NOT NULL,
-    part int NOT NULL,
-    content bytea NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (upload, part)
-  )`.execute(db);
-  // Logs compress well, but the server would spend more time on it than on the rest.
-  await sql`ALTER TABLE object_chunks ALTER COLUMN content SET STORAGE EXTERNAL`.execute(db);
-  await sql`CREATE INDEX object_chunks_age ON object_chunks (created_at)`.execute(db);
-};
 
 const Row = z.object({
   sha256: z.string(),
