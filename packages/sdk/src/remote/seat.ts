@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { loadSqlite } from '@holdpoint/runtime/service/sqlite';
 
 export type Seat = { readonly id: string; readonly release: () => void };
 
@@ -21,8 +22,7 @@ const idIn = (folder: string): string => {
  * only stopped. The id inside is the seat: its next holder proves that this process is gone.
  */
 export const takeSeat = async (folder: string): Promise<Seat> => {
-  // Loaded on demand: bundlers and old releases of Node.js need it only for a seat.
-  const { DatabaseSync } = await import('node:sqlite');
+  const { DatabaseSync } = loadSqlite();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(join(folder, 'seat.lock'));
   try {

@@ -1,17 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorBody } from '@holdpoint/contracts/values/errors';
+import { loadSqlite } from '@holdpoint/runtime/service/sqlite';
 import { CleanFailure } from '../../ports/capability.ts';
 
-/** Node.js 22 warns of SQLite as experimental. The part that locks use is the same in all later releases. */
-const loadSqlite = () => {
-  const emitWarning = process.emitWarning.bind(process);
-  process.emitWarning = () => undefined;
-  try {
-    return process.getBuiltinModule('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-};
 const { DatabaseSync } = loadSqlite();
 
 export type FileLock = {
