@@ -162,7 +162,8 @@ test('an executor without a free slot queues the orders of another one once', as
 
 test('looks at tens of thousands of waiting orders take place once a minute', async () => {
   const clock = stillClock();
-  const all = Array.from({ length: 30_000 }, (_, at) => ({ id: orderOf(0).id, createdAt: at }));
+  const { id } = orderOf(0);
+  const all = Array.from({ length: 30_000 }, (_, createdAt) => ({ id, createdAt }));
   let looks = 0;
   const adoption = createAdoption(
     { accept: () => expect.unreachable('all are queued') },
@@ -184,6 +185,32 @@ test('looks at tens of thousands of waiting orders take place once a minute', as
     clock.advance(1_000);
   }
   expect(looks).toBe(10);
+});
+
+test('the next look is due at once when effects were allowed to start anew during a look', async () => {
+  const found: ((orders: readonly WaitingOrder[]) => void)[] = [];
+  const adoption = createAdoption(
+    { accept: () => expect.unreachable('no order waits') },
+    {
+      find: () => new Promise((resolve) => void found.push(resolve)),
+      isQueued: () => false,
+      clock: { now: () => 0, after: () => () => undefined, every: () => () => undefined },
+      lookMs: LOOK_MS,
+      log: silentLogger(),
+    },
+  );
+  adoption.open();
+  const looking = adoption.look();
+  adoption.close();
+  adoption.open();
+  found[0]?.([]);
+  await looking;
+  const next = adoption.look();
+  expect(found).toHaveLength(2);
+  found[1]?.([]);
+  await next;
+  await adoption.look();
+  expect(found).toHaveLength(2);
 });
 
 test('a stopping executor takes no orders', async () => {

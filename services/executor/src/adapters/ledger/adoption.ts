@@ -107,8 +107,11 @@ export const createAdoption = (
     /** Looks when a look is due. It has to be called often. Rejects when the ledger is away. */
     look: async (): Promise<void> => {
       if (!isOpen || clock.now() < dueAt) return;
-      dueAt = clock.now() + lookMs;
+      const soon = clock.now() + lookMs;
+      dueAt = soon;
       const waiting = await lookThrough();
+      // Effects were allowed to start anew meanwhile: the ledger may be another one, and the next look is due.
+      if (dueAt !== soon) return;
       dueAt = clock.now() + lookMs * Math.min(RAREST, Math.max(1, waiting / OFTEN_UP_TO));
     },
   };
