@@ -67,6 +67,8 @@ CREATE TABLE ownership (
   owner text,
   epoch bigint NOT NULL DEFAULT 0,
   until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  lasts_ms integer NOT NULL DEFAULT 3000,
+  ran_out timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
   session integer,
   session_start timestamp with time zone
 ) WITH (fillfactor=50);

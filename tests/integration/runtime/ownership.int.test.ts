@@ -32,6 +32,8 @@ type Replica = {
 };
 type Backing = {
   readonly replica: (name: string) => Promise<Replica>;
+  /** The lease runs out now, as that of a process that is too slow. */
+  readonly runOut: () => Promise<void>;
   /** Puts a lease into the table, as the restore of a backup would. `forMs`: how long it still lasts. */
   readonly restore: (owner: string, epoch: number, forMs: number) => Promise<void>;
   readonly eventsOf: (id: string) => Promise<number>;
@@ -48,6 +50,7 @@ const memory = (): Promise<Backing> => {
         storeWith: (epoch) => fencedStore(store, () => leases.holds(name, epoch)),
         end: () => Promise.resolve(leases.ended(name)),
       }),
+    runOut: () => Promise.resolve(leases.runOut()),
     restore: (owner, epoch, forMs) =>
       Promise.resolve(leases.restore({ owner, epoch, until: Date.now() + forMs })),
     eventsOf: (id) => Promise.resolve(store.tables.events.get(id)?.length ?? 0),
@@ -72,10 +75,13 @@ const postgres = async (): Promise<Backing> => {
         end,
       };
     },
+    runOut: async () => {
+      await askOwner(database, 'UPDATE recovery.ownership SET until = clock_timestamp()');
+    },
     restore: async (owner, epoch, forMs) => {
       await askOwner(
         database,
-        `UPDATE recovery.ownership SET owner = $1, epoch = $2, session = NULL,
+        `UPDATE recovery.ownership SET owner = $1, epoch = $2, session = NULL, lasts_ms = DEFAULT, ran_out = DEFAULT,
                 until = clock_timestamp() + $3 * interval '1 millisecond'`,
         [owner, epoch, forMs],
       );
@@ -139,6 +145,33 @@ describe.each([
     const all = await Promise.all([1, 2, 3, 4].map(() => backing.replica(name())));
     const found = await Promise.all(all.map(({ leases }) => leases.look()));
     expect(found.filter(({ isMine }) => isMine)).toHaveLength(1);
+  });
+
+  test('leases that run out one after another last longer and longer, whoever takes them', async () => {
+    await free();
+    const [one, two] = [await backing.replica(name()), await backing.replica(name())];
+    const lasting: number[] = [];
+    for (const replica of [one, two, two, one, two, one]) {
+      lasting.push((await replica.leases.look()).lastsMs);
+      await backing.runOut();
+    }
+    expect(lasting).toEqual([3_000, 6_000, 12_000, 24_000, 24_000, 24_000]);
+    expect(await one.leases.look()).toMatchObject({ isMine: true, lastsMs: 24_000 });
+    const { leftMs } = await two.leases.look();
+    expect(leftMs).toBeGreaterThan(12_000);
+  });
+
+  test('a lease of a process that has ended does not make the next one longer', async () => {
+    await free();
+    for (let lives = 0; lives < 3; lives += 1) {
+      const replica = await backing.replica(name());
+      const found = await vi.waitUntil(async () => {
+        const lease = await replica.leases.look();
+        return lease.isMine && lease;
+      });
+      expect(found.lastsMs).toBe(3_000);
+      await replica.end();
+    }
   });
 
   test('a released lease, and a lease that is over, are taken with the next epoch', async () => {
@@ -229,7 +262,7 @@ describe('the leases of several services on one connection', () => {
     const query = vi.spyOn(pool, 'query');
     for (const epoch of [1, 1]) {
       const found = await Promise.all(stores.map((store) => store.look()));
-      expect(found).toEqual(SERVICES.map(() => ({ isMine: true, epoch, leftMs: 0 })));
+      expect(found).toEqual(SERVICES.map(() => ({ isMine: true, epoch, lastsMs: 3_000, leftMs: 0 })));
     }
     expect(query).toHaveBeenCalledTimes(2);
     query.mockRestore();

@@ -6,11 +6,9 @@ import type { CommitGuard } from '../store/commit-guard.ts';
 import { isSqlState } from '../store/errors.ts';
 import { codeOf, createPool, type PoolSettings } from '../store/pool.ts';
 import type { Logger } from '../observability/log.ts';
-import { type Lease, LEASE_MS, type LeaseStore } from './lease.ts';
+import { CALM_MS, type Lease, LEASE_MAX_MS, LEASE_MS, type LeaseStore } from './lease.ts';
 
-const LEASE = `interval '${String(LEASE_MS)} milliseconds'`;
-/** The server's clock may be corrected while a lease runs. A lease beyond this was made by another clock. */
-const MOST = `interval '${String(LEASE_MS * 2)} milliseconds'`;
+const MS = `interval '1 millisecond'`;
 
 /**
  * The lease of a process that has ended is free at once, because the server has closed its session. Another role may not see
@@ -18,6 +16,13 @@ const MOST = `interval '${String(LEASE_MS * 2)} milliseconds'`;
  */
 const ENDED = `o.session IS NOT NULL AND NOT EXISTS (
   SELECT FROM pg_stat_get_activity(o.session) a WHERE a.backend_start IS NULL OR a.backend_start = o.session_start)`;
+
+const IS_OVER = 'o.until <= clock_timestamp()';
+/** The server's clock may be corrected while a lease runs. A lease beyond this was made by another clock. */
+const IS_IMPOSSIBLE = `o.until > clock_timestamp() + 2 * o.lasts_ms * ${MS}`;
+const RAN_OUT = `o.owner IS NOT NULL AND ${IS_OVER} AND NOT (${ENDED})`;
+const LASTS = `CASE WHEN o.ran_out < clock_timestamp() - ${String(CALM_MS)} * ${MS} THEN ${String(LEASE_MS)}
+                    WHEN ${RAN_OUT} THEN least(2 * o.lasts_ms, ${String(LEASE_MAX_MS)}) ELSE o.lasts_ms END`;
 
 /** A row that stays locked holds up the other services of the statement: less than the time between their renewals. */
 const LOCKED_FOR = '500ms';
@@ -30,14 +35,15 @@ const lookAt = (service: ServiceName, index: number) => {
   return {
     take: `${held} AS (
       UPDATE ${table(service)} o SET owner = ${owner}, epoch = o.epoch + (o.owner IS DISTINCT FROM ${owner})::int,
-             until = clock_timestamp() + ${LEASE}, session = mine.pid, session_start = mine.backend_start
+             lasts_ms = ${LASTS}, until = clock_timestamp() + (${LASTS}) * ${MS},
+             ran_out = CASE WHEN ${RAN_OUT} THEN clock_timestamp() ELSE o.ran_out END,
+             session = mine.pid, session_start = mine.backend_start
         FROM mine
-       WHERE o.one AND (o.owner IS NULL OR o.owner = ${owner} OR o.until <= clock_timestamp()
-          OR o.until > clock_timestamp() + ${MOST} OR (${ENDED}))
-      RETURNING o.epoch)`,
-    read: `SELECT '${service}' AS service, true AS "isMine", epoch, 0 AS "leftMs" FROM ${held}
+       WHERE o.one AND (o.owner IS NULL OR o.owner = ${owner} OR ${IS_OVER} OR ${IS_IMPOSSIBLE} OR (${ENDED}))
+      RETURNING o.epoch, o.lasts_ms)`,
+    read: `SELECT '${service}' AS service, true AS "isMine", epoch, lasts_ms AS "lastsMs", 0 AS "leftMs" FROM ${held}
     UNION ALL
-    SELECT '${service}', false, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)
+    SELECT '${service}', false, epoch, lasts_ms, greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)
       FROM ${table(service)} WHERE one AND NOT EXISTS (SELECT FROM ${held})`,
   };
 };
@@ -63,6 +69,7 @@ const Row = z.object({
   service: z.string(),
   isMine: z.boolean(),
   epoch: z.coerce.number().int(),
+  lastsMs: z.int(),
   leftMs: z.coerce.number(),
 });
 

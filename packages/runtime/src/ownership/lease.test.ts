@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMemoryLeases } from '../memory/leases.ts';
-import { LEASE_MS, type Ownership, RENEW_MS, type Standing, startOwnership } from './lease.ts';
+import { CALM_MS, LEASE_MS, type Ownership, RENEW_MS, type Standing, startOwnership } from './lease.ts';
 
 const settle = async (): Promise<void> => {
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -134,6 +134,29 @@ describe('the owner of a service', () => {
     world.storeAway(false);
     await world.advance(RENEW_MS);
     expect(standings).toEqual([{ is: 'owner', epoch: 1 }, { is: 'adrift' }, { is: 'owner', epoch: 1 }]);
+  });
+
+  test('owners that are too slow get longer leases, until none has run out for a while', async () => {
+    const world = setup();
+    await world.start('one');
+    const two = await world.start('two');
+    const freeze = async (name: string): Promise<void> => {
+      world.freeze(name);
+      await world.advance(LEASE_MS + RENEW_MS);
+      await world.wake(name);
+    };
+    await freeze('one');
+    expect(two.ownership.standing()).toMatchObject({ is: 'owner' });
+    world.freeze('two');
+    await world.advance(LEASE_MS + RENEW_MS);
+    await world.wake('two');
+    const { epoch, lastsMs } = world.leases.row();
+    expect(lastsMs).toBe(2 * LEASE_MS);
+    await freeze('one');
+    await freeze('two');
+    expect(world.leases.row()).toMatchObject({ epoch, lastsMs });
+    await world.advance(CALM_MS + RENEW_MS);
+    expect(world.leases.row()).toMatchObject({ epoch, lastsMs: LEASE_MS });
   });
 
   test('a fenced owner looks at once, and stands by', async () => {

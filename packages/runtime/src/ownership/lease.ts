@@ -9,6 +9,8 @@ export type Hold = { readonly owner: string; readonly epoch: number };
 export type Lease = {
   readonly isMine: boolean;
   readonly epoch: number;
+  /** The time from a renewal until the lease is over. */
+  readonly lastsMs: number;
   /** Time until the lease of another process is over, by the store's clock. */
   readonly leftMs: number;
 };
@@ -31,6 +33,13 @@ export type Standing =
 
 /** A lease without a renewal is over after this. */
 export const LEASE_MS = 3_000;
+/**
+ * The longest lease. A lease that runs out shortly after another one shows owners that are slow, not gone: each takeover costs
+ * their machine more than it saves. So the next lease is twice as long.
+ */
+export const LEASE_MAX_MS = 24_000;
+/** After this time without a lease that runs out, leases are short again. */
+export const CALM_MS = 60_000;
 /** The interval of the renewals. */
 export const RENEW_MS = 1_000;
 /** The interval at which a standby looks: the time until it notices that the owner's process has ended. */
@@ -108,8 +117,8 @@ export const startOwnership = ({ leases, clock, log, changed }: OwnershipOptions
       if (!lease.isMine) {
         become({ is: 'standby' });
         plan(Math.max(AFTER_END_MS, Math.min(nextBeat(STANDBY_LOOK_MS), lease.leftMs + AFTER_END_MS)));
-      } else if (clock.now() < began + LEASE_MS) {
-        hold(lease.epoch, began + LEASE_MS);
+      } else if (clock.now() < began + lease.lastsMs) {
+        hold(lease.epoch, began + lease.lastsMs);
         plan(nextBeat(RENEW_MS));
       } else {
         plan(0);

@@ -1,5 +1,6 @@
 import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { LEASE_MS } from '../ownership/lease.ts';
 
 // Only migrations load this file: the query builder is a sixth of the files of a process.
 
@@ -209,6 +210,8 @@ export const createOwnershipTable = async (db: Kysely<unknown>): Promise<void> =
     owner text,
     epoch bigint NOT NULL DEFAULT 0,
     until timestamptz NOT NULL DEFAULT '-infinity',
+    lasts_ms int NOT NULL DEFAULT ${sql.lit(LEASE_MS)},
+    ran_out timestamptz NOT NULL DEFAULT '-infinity',
     session int,
     session_start timestamptz,
     UNIQUE (owner, epoch)
