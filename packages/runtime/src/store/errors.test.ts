@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { isAway, isSqlState } from './errors.ts';
 
@@ -16,6 +17,13 @@ describe('the store is away', () => {
     'Connection terminated unexpectedly',
     'Connection terminated due to connection timeout',
   ])('%s', (message) => expect(isAway(new Error(message))).toBe(true));
+
+  test('for a request that arrives while the service stops', async () => {
+    const pool = new pg.Pool();
+    await pool.end();
+    const error: unknown = await pool.query('SELECT 1').catch((cause: unknown) => cause);
+    expect(isAway(error)).toBe(true);
+  });
 });
 
 describe('the store is there', () => {

@@ -17,8 +17,9 @@ export const classify = (error: unknown): unknown => {
 
 /** Connection lost, too many of them, shutting down or crashed, out of disk or memory. */
 const AWAY = /^(08|53|57|58|XX)[0-9A-Z]{3}$/;
-/** Messages and codes of the driver and the system for an unreachable server. */
-const UNREACHED = /timeout|terminated|ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT/i;
+/** Messages and codes of the driver and the system for an unreachable server, and for the pool of a service that stops. */
+const UNREACHED =
+  /timeout|terminated|after calling end|ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT/i;
 
 /** The store is unavailable at the moment; the request itself is fine. */
 export const isAway = (error: unknown): boolean =>
