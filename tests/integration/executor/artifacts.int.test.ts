@@ -47,6 +47,8 @@ beforeAll(async () => {
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
+  // An executor with a new key waits for its enrolment.
+  await system.start('approvals');
   executor = await system.spawn('executor', {
     env: { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_LOG_MAX_MIB: '256' },
   });

@@ -40,6 +40,8 @@ beforeAll(async () => {
   await writeFile(join(system.folder, 'deploy-token'), `${SECRET}\n`, { mode: 0o600 });
   await writeFile(join(system.folder, 'secrets.json'), JSON.stringify({ secrets }), { mode: 0o600 });
   const keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
+  // An executor with a new key waits for its enrolment.
+  await system.start('approvals');
   const executor = await system.spawn('executor', {
     env: {
       HOLDPOINT_REPOSITORIES: folder,

@@ -19,6 +19,8 @@ let orderer: NatsConnection;
 beforeAll(async () => {
   system = await createSystem({ pools: POOLS.split(',') });
   await system.start('orchestrator', { HOLDPOINT_DEPLOYMENT_POOLS: POOLS });
+  // An executor with a new key waits for its enrolment.
+  await system.start('approvals', { HOLDPOINT_DEPLOYMENT_POOLS: POOLS });
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
 });

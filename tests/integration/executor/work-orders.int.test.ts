@@ -42,6 +42,8 @@ beforeAll(async () => {
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   const keeper = await keepTopology({ connection: await system.connect('topology'), log: silentLogger() });
+  // An executor with a new key waits for its enrolment.
+  await system.start('approvals');
   // Without a process namespace the process id of a script is visible to all, and the script outlives a
   // killed executor.
   const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_WORK: 'unconfined' };
