@@ -7,6 +7,9 @@ import { z } from 'zod';
 const Call = z.object({ url: z.url(), body: z.record(z.string(), z.string()) });
 type Call = z.infer<typeof Call>;
 
+/** The counter leaves some requests without an answer. Otherwise `fetch` waits for five minutes. */
+const ANSWERED_WITHIN_MS = 10_000;
+
 const counted = (effectClass: 'keyed' | 'opaque') =>
   defineEffect({
     name: `torture_${effectClass}`,
@@ -15,7 +18,7 @@ const counted = (effectClass: 'keyed' | 'opaque') =>
     kind: 'write_external',
     input: Call,
     key: ({ url }) => url,
-    run: async ({ url, body }: Call, { id, epoch, assertInForce }: RemoteContext) => {
+    run: async ({ url, body }: Call, { id, epoch, signal, assertInForce }: RemoteContext) => {
       await assertInForce();
       const { ok, status } = await fetch(url, {
         method: 'POST',
@@ -26,6 +29,7 @@ const counted = (effectClass: 'keyed' | 'opaque') =>
           ...(effectClass === 'keyed' && { 'idempotency-key': id }),
         },
         body: canonicalJson(body),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWERED_WITHIN_MS)]),
       });
       // The counter may have counted a request that it answers with an error.
       if (!ok) throw new Error(`the counter answered ${String(status)}`);
