@@ -76,7 +76,7 @@ const lookOf = ({ delivered, ack_floor }: ConsumerInfo): ConsumerLook => ({
 
 /**
  * Recreates a consumer, from the start or from its oldest unacknowledged message, whichever is earlier. The server finds the
- * sequence of a time, and says it of the consumer that starts there.
+ * sequence of a time: a consumer that starts there shows it.
  */
 const makeAnew = async (
   manager: JetStreamManager,

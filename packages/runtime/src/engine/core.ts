@@ -125,7 +125,7 @@ export const createCore = <
     accept();
   };
 
-  /** Apart from the work: a result may come hours later, and what waits for it must not keep the work in memory. */
+  /** A result may come hours later. Its callback must not keep the work in memory. */
   const acceptLater =
     (trace: string | undefined) =>
     (routed: Routed<To>): void =>

@@ -26,7 +26,7 @@ describe('a commit that lost its race', () => {
     const { send, commits, memory } = setup();
     const other = engineOver(memory);
     await send('e-1', add('a'));
-    // While the first engine has the old state in its cache, another one goes on.
+    // Another engine writes while the first one has the old state in its cache.
     await other.send('e-1', add('b', 5));
     commits.push(conflict());
     expect(await send('e-1', add('c'))).toEqual({ settled: { ok: { total: 6 } } });

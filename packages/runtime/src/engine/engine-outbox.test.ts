@@ -8,7 +8,7 @@ const STALE_MS = 5_000;
 const idsOf = (messages: readonly WireMessage[]) =>
   messages.map((message) => headerOf(message, HEADERS.messageId));
 
-/** A bus that confirms as told, and remembers what it was sent. */
+/** A bus that confirms as `state` says, and records all messages. */
 const fussyBus = () => {
   const sent: WireMessage[] = [];
   const state = { confirms: true };
