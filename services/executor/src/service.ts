@@ -208,7 +208,11 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
       service: 'executor',
       decides: 'every replica',
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      seal: { current: () => signer, known: key.enrolled, stop: () => Promise.resolve() },
+      seal: {
+        current: () => signer,
+        ...(key.enrolled && { known: key.enrolled }),
+        stop: () => Promise.resolve(),
+      },
     },
     async (connections) => {
       const { pool, listener, meter, keys, verifyIdentity } = connections;
@@ -273,7 +277,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
             fence,
             slots: places,
             report: (entry) => reportJournalled(engine, entry),
-            ready: Promise.all([following.asked, key.enrolled]).then(() => undefined),
+            ready: Promise.all([following.asked, key.enrolled]),
             log,
           });
           return {

@@ -6,11 +6,12 @@ import { type Nkey, nkeyOf } from './nkey.ts';
 export type LoginText = Uint8Array | (() => Uint8Array);
 
 /** Answers the nonce of a server, as the NATS client asks for. */
-export type NatsLogin = (
-  nonce?: string,
-) =>
-  | { readonly nkey: string; readonly sig: string }
-  | { readonly jwt: string; readonly nkey: string; readonly sig: string };
+export type NatsLogin = (nonce?: string) => {
+  /** Of `.creds`. */
+  readonly jwt?: string;
+  readonly nkey: string;
+  readonly sig: string;
+};
 
 /** Longest accepted login file. */
 export const LOGIN_MAX_BYTES = 65_536;

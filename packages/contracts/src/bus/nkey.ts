@@ -46,7 +46,7 @@ const checksum = (bytes: Uint8Array): Buffer => {
 
 /**
  * The key pair of an nkey seed. Throws for a text that is none. OpenSSL signs: the JavaScript of the NATS client takes 10 to 60 ms
- * for a signature, and each start of a service makes seven per connection.
+ * for a signature, and a service signs several times at its start.
  */
 export const nkeyOf = (seed: string): Nkey => {
   const raw = fromBase32(seed);

@@ -30,7 +30,7 @@ export type MemberHost = {
   readonly wake: () => void;
 };
 
-/** A message that nobody waits for rides on a batch of others for so long, and is then decided alone. */
+/** A lazy message waits so long for a batch of others, and is then decided alone. */
 const LAZY_MS = 50;
 const SWEEP_CLAIM_MS = 10_000;
 const SWEEP_ROWS_MAX = 100;
@@ -41,7 +41,7 @@ const DECIDED_MAX = 10_000;
 
 /** One service of a host: its queue of messages, its cached states and its outbox. */
 export const createMember = (options: AnyService, { clock, yieldToEventLoop, arrived, wake }: MemberHost) => {
-  const { service, kinds, store, publisher, observer } = options;
+  const { service, kinds, store, publisher, mayPublish = () => true, observer } = options;
   const now = clock?.now ?? (() => 0);
   const cache = createCache(options.cacheMax);
   const waiting = createLanes<Item>(({ kind, message }): Lane => {
@@ -79,8 +79,6 @@ export const createMember = (options: AnyService, { clock, yieldToEventLoop, arr
     if (lane === 'lazy') wakeForLazy();
     else wake();
   }, yieldToEventLoop);
-
-  const mayPublish = (): boolean => options.mayPublish?.() ?? true;
 
   const publish = (rowId: string, { events, messages: own }: Omit<OutboxRow, 'id'>): void => {
     if (!mayPublish()) return;

@@ -77,6 +77,16 @@ export const startEnrolment = ({
   let turn = 0;
   let refusedWith: string | undefined;
 
+  const keep = async (): Promise<void> => {
+    try {
+      await key.keep();
+      enrolled = true;
+      log.info({ executor: name }, 'the key of this executor is enrolled');
+    } catch (error) {
+      log.error(errorFields(error), 'the key of this executor could not be stored');
+    }
+  };
+
   const join = async (): Promise<void> => {
     turn += 1;
     const every = isNamed() ? AGAIN_EVERY.named : AGAIN_EVERY.unnamed;
@@ -86,13 +96,8 @@ export const startEnrolment = ({
       asking = false;
     });
     if ('ok' in answer) {
-      if (!enrolled) log.info({ executor: name }, 'the key of this executor is enrolled');
-      enrolled = true;
       refusedWith = undefined;
-      await key.keep().catch((error: unknown) => {
-        enrolled = false;
-        log.error(errorFields(error), 'the key of this executor could not be stored');
-      });
+      if (!enrolled) await keep();
       return;
     }
     const { code, message } = answer.error;

@@ -11,8 +11,8 @@ const isMissing = (error: unknown): boolean =>
 export type OwnKey = {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** Resolves once approvals has enrolled it, now or before an earlier stop. Until then no service can verify its seals. */
-  readonly enrolled: Promise<void>;
+  /** Of a new key: resolves once it is kept. Until then no service can verify its seals. */
+  readonly enrolled?: Promise<void>;
   /** Approvals has enrolled it: the next start of this executor takes the same key. */
   readonly keep: () => Promise<void>;
 };
@@ -28,21 +28,17 @@ export const takeOwnKey = async (folder: string): Promise<OwnKey> => {
     if (isMissing(error)) return undefined;
     throw error;
   });
-  const privateKey = pem === undefined ? generateKeyPairSync('ed25519').privateKey : createPrivateKey(pem);
+  if (pem === undefined) {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const { promise: enrolled, resolve } = Promise.withResolvers<void>();
+    const keep = async (): Promise<void> => {
+      await replaceFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+      resolve();
+    };
+    return { privateKey, publicKey, enrolled, keep };
+  }
+  const privateKey = createPrivateKey(pem);
   if (privateKey.asymmetricKeyType !== 'ed25519')
     throw new Error(`${path} holds no Ed25519 key: delete it, the next start makes another`);
-  const { promise: enrolled, resolve } = Promise.withResolvers<void>();
-  let isKept = pem !== undefined;
-  if (isKept) resolve();
-  return {
-    privateKey,
-    publicKey: createPublicKey(privateKey),
-    enrolled,
-    keep: async () => {
-      if (isKept) return;
-      await replaceFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-      isKept = true;
-      resolve();
-    },
-  };
+  return { privateKey, publicKey: createPublicKey(privateKey), keep: () => Promise.resolve() };
 };

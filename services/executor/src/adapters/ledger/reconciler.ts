@@ -25,7 +25,7 @@ export type ReconcilerParts = {
   /** Reports a start that the ledger may have lost; resolves once that is committed. */
   readonly report: (entry: JournalEntry) => Promise<void>;
   /** The first pass waits for this. Never rejects. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
   readonly log: Logger;
 };
 
