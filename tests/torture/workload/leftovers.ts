@@ -38,7 +38,7 @@ const resolveStuck = (
  * jobs.
  */
 export const startSweeper = (
-  caller: Caller,
+  people: readonly [Caller, ...Caller[]],
   prefix: string,
   history: History,
   target: Pick<Target, 'applications' | 'release'>,
@@ -47,6 +47,7 @@ export const startSweeper = (
   /** Rollback tasks are never marked as done by hand. */
   isRollback: (task: string) => boolean,
 ) => {
+  const [caller] = people;
   const stopped = new AbortController();
   let alone = false;
   const answersTo = async (doubts: readonly Doubt[]) => {
@@ -80,7 +81,6 @@ export const startSweeper = (
     const doubts = alone ? ours.filter(({ inDoubt: doubt }) => doubt !== undefined) : [];
     const answers = await answersTo(doubts);
     const decisions = [
-      ...again.map(({ id, task }) => ({ id, task, decision: 'approve' as const })),
       ...questions.map(({ id, task }) => ({ id, task, decision: 'respond' as const, response: true })),
       ...answers,
     ];
@@ -91,9 +91,13 @@ export const startSweeper = (
       return alone ? ENDED : RETRIED;
     };
     await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, amongOf(job.task))));
-    await Promise.all(
-      decisions.map(({ task, ...decision }) => caller('sweeper', task, 'approvals', 'decide', decision)),
-    );
+    // Some requests need the votes of two people.
+    await Promise.all([
+      ...decisions.map(({ task, ...decision }) => caller('sweeper', task, 'approvals', 'decide', decision)),
+      ...again.flatMap(({ id, task }) =>
+        people.map((person) => person('sweeper', task, 'approvals', 'decide', { id, decision: 'approve' })),
+      ),
+    ]);
     return found.answer.next;
   };
   const sweep = async (): Promise<void> => {

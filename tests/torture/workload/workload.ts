@@ -110,11 +110,11 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
   };
 
   const working = Promise.all([submitAtRate(), look()]);
-  const [firstCaller] = callers;
+  const [firstCaller, ...otherCallers] = callers;
   const sweeper =
     firstCaller &&
     startSweeper(
-      firstCaller,
+      [firstCaller, ...otherCallers],
       prefixOf(run),
       history,
       target,
