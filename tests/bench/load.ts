@@ -1,5 +1,6 @@
 import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
+import { newTaskId } from '@holdpoint/contracts/values/ids';
 import { z } from 'zod';
 
 /** The times of one task by the generator's monotonic clock. */
@@ -21,9 +22,8 @@ const About = z.object({ task: z.string() });
  * Keeps gated tasks in flight: submits each by the API, approves it when its request is published, and
  * replaces it when it completes.
  */
-export const createLoad = async (client: Client, run: string) => {
+export const createLoad = async (client: Client) => {
   const lives = new Map<string, Life>();
-  let count = 0;
   let totalMs: number[] = [];
   let approveToEffectMs: number[] = [];
   let failure: Error | undefined;
@@ -78,13 +78,8 @@ export const createLoad = async (client: Client, run: string) => {
       { timeoutMs: 30_000 },
     );
 
-  const nextId = (): string => {
-    count += 1;
-    return `${run}-${String(count)}`;
-  };
-
   const one = async (): Promise<void> => {
-    const id = nextId();
+    const id = newTaskId();
     const ended = new Promise<{ readonly totalMs: number }>((resolve) => {
       lives.set(id, { submittedAt: performance.now(), ended: resolve });
     });
@@ -112,7 +107,7 @@ export const createLoad = async (client: Client, run: string) => {
       const lane = async (): Promise<void> => {
         while (left > 0) {
           left -= 1;
-          await submit(nextId());
+          await submit(newTaskId());
         }
       };
       await Promise.all(Array.from({ length: atOnce }, lane));

@@ -192,7 +192,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 try {
   const running = await stack.start();
   const client = await connectOperator(running.natsUrl, running.credentialsDir);
-  const load = await createLoad(client, `b${String(process.pid)}`);
+  const load = await createLoad(client);
   const pids = await pidsOf(running);
   const stored = async (): Promise<Stored> => ({
     ...(await storedIn(running.postgres.admin)),

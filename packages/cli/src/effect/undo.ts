@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { argumentProblems } from '@holdpoint/contracts/effect/arguments';
 import { compensationOf } from '@holdpoint/contracts/effect/capabilities';
 import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
 import type { EffectOrder } from '@holdpoint/contracts/effect/views';
-import { EffectId, TOKEN } from '@holdpoint/contracts/values/ids';
+import { EffectId, orderedUuid, TOKEN } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { UndoInputs } from '@holdpoint/contracts/effect/undo';
 import type { TaskPhase } from '@holdpoint/contracts/task/status';
@@ -94,7 +93,7 @@ export const addUndo = (effect: Command, { use, lines, json }: Session): void =>
           const inputs = inputsFor(order, pool);
           await refuseTwice(client, id);
           const request = { workflow: 'undo', goal: goalFor(id, order), inputs: inputs as JsonObject };
-          const answer = await client.call('orchestrator', 'submit', request, { requestId: randomUUID() });
+          const answer = await client.call('orchestrator', 'submit', request, { requestId: orderedUuid() });
           if (asJson) json(answer);
           else lines([`task ${answer.id} is ${answer.phase}: approve ${inputs.uses} to revert the effect`]);
           return undefined;

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
-import { type ApprovalId, taskIdFrom } from '@holdpoint/contracts/values/ids';
+import { type ApprovalId, newTaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Client } from '../bus/client.ts';
 import type { Acting } from './acting.ts';
@@ -69,9 +68,9 @@ const ownRequest = ({ task, attemptId }: Origin, request: ApprovalRequest): Appr
 };
 
 /** The same key of the same attempt names the same task, so that a repeated request finds it. */
-const newTaskId = ({ task_id: id, idempotency_key: key }: ApprovalRequest, origin: Origin | undefined) => {
-  if (origin === undefined) return id ?? taskIdFrom(randomUUID());
-  return taskIdFrom(key === undefined ? randomUUID() : `${origin.task.id} ${origin.attemptId} ${key}`);
+const taskIdFor = ({ task_id: id, idempotency_key: key }: ApprovalRequest, origin: Origin | undefined) => {
+  if (origin === undefined) return id ?? newTaskId();
+  return key === undefined ? newTaskId() : taskIdFrom(`${origin.task.id} ${origin.attemptId} ${key}`);
 };
 
 /** Requests approval of one exact effect: that of a step at its gate, or a new one. */
@@ -85,7 +84,7 @@ export const requestApproval = async (
   const own = origin && ownRequest(origin, request);
   if (origin !== undefined && own !== undefined)
     return answerOf(client, { task: origin.task, approval: own }, signal);
-  const id = newTaskId(request, origin);
+  const id = taskIdFor(request, origin);
   const effect = effectOf(request, origin?.task.goal);
   const definition = await effectWorkflow(client, effect, id);
   const criteria = origin?.task.acceptanceCriteria;

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { Digest } from '@holdpoint/contracts/effect/canonical-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
+import { ApprovalId, orderedUuid, TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
 import { CheckpointPayload } from '@holdpoint/contracts/task/status';
@@ -74,7 +73,7 @@ const addAsking = (server: McpServer, client: Client, acting: Acting): void => {
             ...(acceptanceCriteria && { acceptanceCriteria }),
             ...(id && { id }),
           },
-          { requestId: randomUUID() },
+          { requestId: orderedUuid() },
         ),
       ),
   );
@@ -140,7 +139,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
       answeringFor(acting, 'task_record_checkpoint', async () => {
         const by = { by: acting.owner, agent: acting.agent };
         const request = { id, ...attemptIn(attempt), name, note, ...(payload && { payload }), ...by };
-        const answer = await client.call('orchestrator', 'checkpoint', request, { requestId: randomUUID() });
+        const answer = await client.call('orchestrator', 'checkpoint', request, { requestId: orderedUuid() });
         return { task_id: answer.id, attempt_id: attempt, checkpoint_type: name, phase: answer.phase };
       }),
   );
@@ -158,7 +157,7 @@ const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
         const by = { by: acting.owner, agent: acting.agent };
         const request = { id, ...review, ...node, ...by };
         const answer = await client.call('orchestrator', 'record_review', request, {
-          requestId: randomUUID(),
+          requestId: orderedUuid(),
         });
         return { task_id: answer.id, phase: answer.phase, kind: review.kind, verdict: review.verdict };
       }),

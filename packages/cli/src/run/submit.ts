@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
@@ -20,7 +20,7 @@ const tooLarge = (error: unknown, { workflow, definition }: Submission): unknown
 /** Submits a run and resolves to its first state. */
 export const submitRun = async (client: Client, submission: Submission): Promise<TaskView> => {
   const { id } = await client
-    .call('orchestrator', 'submit', submission, { requestId: randomUUID() })
+    .call('orchestrator', 'submit', submission, { requestId: orderedUuid() })
     .catch((error: unknown) => {
       throw tooLarge(error, submission);
     });

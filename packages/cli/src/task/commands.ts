@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { SubmitTask } from '@holdpoint/contracts/task/commands';
-import { TaskId } from '@holdpoint/contracts/values/ids';
+import { orderedUuid, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
@@ -52,7 +51,7 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
           const inputs = input && { inputs: input };
           const criteria = criterion && { acceptanceCriteria: [...criterion] };
           const request = { workflow, goal, ...inputs, ...criteria, ...(id && { id }) };
-          const answer = await client.call('orchestrator', 'submit', request, { requestId: randomUUID() });
+          const answer = await client.call('orchestrator', 'submit', request, { requestId: orderedUuid() });
           if (asJson) json(answer);
           else lines([`task ${answer.id} is ${answer.phase}`]);
           return undefined;

@@ -29,6 +29,9 @@ const CANONICAL: readonly Json[] = [
 ];
 
 const TASK = TaskId.parse('t-000000000001');
+/** A UUID of version 7, whose time ids begin with. */
+const TIMED_KEY = '019b76da-a800-7000-8000-000000000001';
+const TIMED_TASK = heldTaskIdOf('refund', TIMED_KEY);
 const NODE = NodeId.parse('effect');
 const APPROVAL = ApprovalId.parse('a-0000000001');
 
@@ -227,7 +230,7 @@ const endOf = { x: beatOf.x, id: ID, epoch: 1 };
 /** `vectors/remote-effects.json`. */
 export const remoteVectors = () => ({
   canonical: CANONICAL.map((value) => ({ value, text: canonicalJson(value), sha256: digestOf(value) })),
-  effects: [EFFECT, other].map((effect) => ({
+  effects: [EFFECT, other, { ...EFFECT, task: TIMED_TASK }].map((effect) => ({
     effect,
     digest: effectDigest(effect),
     id: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
@@ -236,6 +239,7 @@ export const remoteVectors = () => ({
     ['refund', 'refund:ch_1'],
     ['refund', 'é😀'],
     ['mail', 'refund:ch_1'],
+    ['mail', TIMED_KEY],
   ].map(([capability = '', key = '']) => ({ capability, key, id: heldTaskIdOf(capability, key) })),
   templates: TEMPLATES.map(({ template, args }) => ({ template, args, text: filledIn(template, args) })),
   targets: [

@@ -5,14 +5,18 @@ import {
   approvalIdOf,
   CommandId,
   commandIdOf,
+  doubtIdOf,
   EffectId,
   effectIdOf,
+  newTaskId,
   NodeId,
+  orderedUuid,
   RepositoryId,
   repositoryIdOf,
   TaskId,
   taskIdFrom,
   TOKEN,
+  withTimeOf,
 } from './ids.ts';
 
 const INJECTIONS = [
@@ -99,6 +103,56 @@ describe('derived ids', () => {
     expect(effectIdOf).toHaveLength(3);
     const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
     expect(approvalIdOf(task, node, 1)).not.toBe(approvalIdOf(task, node, 2));
+  });
+});
+
+describe('ids of one time are neighbours', () => {
+  const TICK_MS = 128;
+  const time = fc.integer({ min: 0, max: 2 ** 35 * TICK_MS - 1 });
+  const node = NodeId.parse('append');
+  const idsAt = (ms: number) => {
+    const task = taskIdFrom(orderedUuid(ms));
+    return [task, approvalIdOf(task, node, 1), effectIdOf(task, node, 'key')];
+  };
+
+  test('the ids of a task have its time, and later ones are greater', () => {
+    fc.assert(
+      fc.property(time, time, (a, b) => {
+        fc.pre(Math.floor(a / TICK_MS) < Math.floor(b / TICK_MS));
+        const later = idsAt(b);
+        expect(idsAt(a).every((id, index) => TOKEN.test(id) && id < (later[index] ?? ''))).toBe(true);
+        expect(new Set(later.map((id) => id.slice(2, 9))).size).toBe(1);
+      }),
+    );
+  });
+
+  test('a question about a later effect has a greater id', () => {
+    const [early, late] = [1_000_000, 2_000_000].map((ms) => {
+      const task = taskIdFrom(orderedUuid(ms));
+      return doubtIdOf(effectIdOf(task, node, 'key'), 1);
+    });
+    expect(String(early) < String(late)).toBe(true);
+  });
+
+  test('two ids of one moment differ', () => {
+    const ids = Array.from({ length: 1_000 }, () => taskIdFrom(orderedUuid(1_000_000)));
+    expect(new Set(ids).size).toBe(1_000);
+    expect(newTaskId()).not.toBe(newTaskId());
+  });
+
+  test('a text behind the UUID of a key keeps its time', () => {
+    const key = orderedUuid(1_000_000);
+    expect(taskIdFrom(withTimeOf(key, 'digest')).slice(0, 9)).toBe(taskIdFrom(key).slice(0, 9));
+    expect(withTimeOf('order-17', 'digest')).toBe('digest');
+  });
+
+  test('ids stay the same in all releases', () => {
+    const task = taskIdFrom('019b76da-a800-7000-8000-000000000001');
+    expect([task, approvalIdOf(task, node, 1), effectIdOf(task, node, 'key')]).toEqual([
+      't-cvevdagyf1n4gy21s',
+      'a-cvevdag0qp82d3b5n',
+      'e-cvevdag80zmnkakmt',
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
 /** One token of a NATS subject: no dot, wildcard or white space. */
@@ -97,8 +97,62 @@ const shortHash = (parts: readonly string[], length: number): string => {
   return id;
 };
 
+/** A UUID of version 7. One of a later millisecond is greater. */
+export const orderedUuid = (now = Date.now()): string => {
+  const time = now.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+};
+
+/** Until the year 2109, 7 characters count the ticks since 1970. */
+const TIME_LENGTH = 7;
+const TICK_MS = 128;
+
+const timeText = (ms: number): string => {
+  let ticks = Math.floor(ms / TICK_MS);
+  let text = '';
+  for (let i = 0; i < TIME_LENGTH; i += 1) {
+    text = ALPHABET.charAt(ticks % 32) + text;
+    ticks = Math.floor(ticks / 32);
+  }
+  return text;
+};
+
+const UUID_7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/i;
+const TIMED = /^[aet]-([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{10}$/;
+
+/** The time that a UUID of version 7 or an id of a task, approval or effect begins with. */
+const timeIn = (text: string): string | undefined => {
+  const [, high, low] = UUID_7.exec(text) ?? [];
+  if (high !== undefined && low !== undefined) return timeText(Number.parseInt(high + low, 16));
+  return TIMED.exec(text)?.[1];
+};
+
+/** `text` behind the UUID of version 7 that `origin` begins with, so that ids from it have its time. */
+export const withTimeOf = (origin: string, text: string): string => {
+  const uuid = UUID_7.exec(origin)?.[0];
+  return uuid === undefined ? text : `${uuid}-${text}`;
+};
+
+/**
+ * An id begins with the time of its origin, if that has one: ids of one time are neighbours in every index (decision 53). Without a
+ * time the hash has `length` characters.
+ */
+const derivedId = <Id extends string>(
+  letter: string,
+  origin: string,
+  parts: readonly string[],
+  length: number,
+): Id => {
+  const time = timeIn(origin);
+  const text = time === undefined ? shortHash(parts, length) : `${time}${shortHash(parts, 10)}`;
+  return `${letter}-${text}` as Id;
+};
+
 /** Task id for submissions without one, derived from the message: a repeat finds the same task. */
-export const taskIdFrom = (submission: string): TaskId => `t-${shortHash([submission], 12)}` as TaskId;
+export const taskIdFrom = (submission: string): TaskId => derivedId('t', submission, [submission], 12);
+
+/** A new id for a task whose submission is not repeated under another id. */
+export const newTaskId = (): TaskId => taskIdFrom(orderedUuid());
 
 /** Derived from the message identity, so a redelivery is recognized. */
 export const commandIdOf = (kind: string, identity: string): CommandId =>
@@ -106,37 +160,37 @@ export const commandIdOf = (kind: string, identity: string): CommandId =>
 
 /** One approval for one revision of one node's effect. */
 export const approvalIdOf = (task: TaskId, node: NodeId, revision: number): ApprovalId =>
-  `a-${shortHash([task, node, String(revision)], 10)}` as ApprovalId;
+  derivedId('a', task, [task, node, String(revision)], 10);
 
 /** A question about an in-doubt effect. A withdrawn or expired question is followed by the next number. */
 export const doubtIdOf = (effect: EffectId, epoch: number, question = 1): ApprovalId => {
   const parts = ['doubt', effect, String(epoch), ...(question > 1 ? [String(question)] : [])];
-  return `a-${shortHash(parts, 10)}` as ApprovalId;
+  return derivedId('a', effect, parts, 10);
 };
 
 /** One question about one job that is stuck. */
 export const stuckIdOf = (task: TaskId, node: NodeId, question: number): ApprovalId =>
-  `a-${shortHash(['stuck', task, node, String(question)], 10)}` as ApprovalId;
+  derivedId('a', task, ['stuck', task, node, String(question)], 10);
 
 /** The task that rolls a worktree back before another attempt. */
 export const rollbackIdOf = (task: TaskId, node: NodeId, attempt: number): TaskId =>
-  `t-${shortHash(['rollback', task, node, String(attempt)], 12)}` as TaskId;
+  derivedId('t', task, ['rollback', task, node, String(attempt)], 12);
 
 /** A question of a TypeScript workflow. */
 export const inputIdOf = (task: TaskId, question: number): ApprovalId =>
-  `a-${shortHash(['input', task, String(question)], 10)}` as ApprovalId;
+  derivedId('a', task, ['input', task, String(question)], 10);
 
 /** The task that executes an effect of a TypeScript workflow; a failed one may be followed by another. */
 export const effectTaskIdOf = (task: TaskId, idempotencyKey: string, asked: number): TaskId =>
-  `t-${shortHash(['effect', task, idempotencyKey, String(asked)], 12)}` as TaskId;
+  derivedId('t', task, ['effect', task, idempotencyKey, String(asked)], 12);
 
 /** The task of an effect that is held without a workflow: the same for the same key of a capability. */
 export const heldTaskIdOf = (capability: string, key: string): TaskId =>
-  `t-${shortHash(['held', capability, key], 12)}` as TaskId;
+  derivedId('t', key, ['held', capability, key], 12);
 
 /** Without the attempt on purpose: otherwise each retry would apply the effect again. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
-  `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;
+  derivedId('e', task, [task, node, idempotencyKey], 16);
 
 export const repositoryIdOf = (path: string): RepositoryId =>
   `r-${shortHash(['repository', path], 16)}` as RepositoryId;

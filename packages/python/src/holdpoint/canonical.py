@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -64,11 +65,32 @@ def _short_hash(parts: tuple[str, ...], length: int) -> str:
     return "".join(_ALPHABET[byte & 31] for byte in data[:length])
 
 
+_UUID_7 = re.compile(
+    r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII
+)
+_TIMED = re.compile(rf"[aet]-([{_ALPHABET}]{{7}})[{_ALPHABET}]{{10}}")
+_TICK_MS = 128
+
+
+def _time_in(text: str) -> str | None:
+    """The time that a UUID of version 7 or an id of a task begins with."""
+    if uuid := _UUID_7.match(text):
+        ticks = int(uuid[1] + uuid[2], 16) // _TICK_MS
+        return "".join(_ALPHABET[ticks >> shift & 31] for shift in range(30, -1, -5))
+    timed = _TIMED.fullmatch(text)
+    return timed[1] if timed else None
+
+
+def _derived_id(letter: str, origin: str, parts: tuple[str, ...], length: int) -> str:
+    time = _time_in(origin)
+    return f"{letter}-" + (_short_hash(parts, length) if time is None else time + _short_hash(parts, 10))
+
+
 def effect_id(task: str, node: str, key: str) -> str:
     """Permanent id of an effect: the same over all attempts."""
-    return "e-" + _short_hash((task, node, key), 16)
+    return _derived_id("e", task, (task, node, key), 16)
 
 
 def held_task_id(capability: str, key: str) -> str:
     """The task of an effect that is held without a workflow."""
-    return "t-" + _short_hash(("held", capability, key), 12)
+    return _derived_id("t", key, ("held", capability, key), 12)

@@ -13,6 +13,7 @@ import {
 } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import type { z } from 'zod';
 import type { Engine } from '../engine/engine.ts';
@@ -126,7 +127,7 @@ export const answerRequest = async <To extends Addressed>(
   try {
     const request = parseAs(schema, parseJson(msg.data));
     const header = headersOf(msg);
-    const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
+    const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? orderedUuid();
     if ('query' in endpoint) {
       respond(await endpoint.query(request, { identity, header }));
       return;

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { createIdentitySource, IDENTITY_HEADER, takesIdentity } from '@holdpoint/contracts/approval/identity';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { TaskId } from '@holdpoint/contracts/values/ids';
+import { newTaskId, TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
@@ -65,7 +65,7 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
     { id, goal, acceptanceCriteria, requestedBy = port.user, repository }: StartOptions = {},
   ): Promise<WorkflowHandle> => {
     // The id makes a repeated submission harmless.
-    const task = TaskId.parse(id ?? `t-${crypto.randomUUID()}`);
+    const task = TaskId.parse(id ?? newTaskId());
     const name = typeof workflow === 'string' ? workflow : `${workflow.id}@${workflow.version}`;
     const submission = {
       id: task,

@@ -1,7 +1,7 @@
 import { SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { TaskId } from '@holdpoint/contracts/values/ids';
+import { newTaskId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { fullOutput } from '../activation/phases/phase-run.ts';
 import type { Frozen } from '../definition/frozen.ts';
@@ -124,7 +124,7 @@ export const createHandle = <State, Result>(
     },
     fork: async ({ at, id: wanted }) => {
       const version = versionFor(await story(), at);
-      const fork = TaskId.parse(wanted ?? `t-${crypto.randomUUID()}`);
+      const fork = TaskId.parse(wanted ?? newTaskId());
       await retryUnavailable(port, () =>
         ask('orchestrator', 'fork', { task: id, version, id: fork, ...named }),
       );

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { type Api, api } from '@holdpoint/contracts/catalog/api';
 import { HTTP_ROUTES, httpApi, type NamedTask } from '@holdpoint/contracts/catalog/http-api';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import { whileAway } from './backoff.ts';
 import { createRequest, type HttpOptions } from './http-connection.ts';
 
@@ -67,7 +67,7 @@ export const createHttpClient = (options: HttpOptions) => {
     service: S,
     endpoint: E,
     asked: RequestOf<S, E> & object,
-    idempotencyKey: string = randomUUID(),
+    idempotencyKey: string = orderedUuid(),
   ): Promise<AnswerOf<S, E>> => {
     const route = HTTP_ROUTES.find(({ to }) => to === `${service}.${endpoint}`);
     if (route === undefined) throw new TypeError(`no route to ${service}.${endpoint}`);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { orderedUuid, withTimeOf } from '@holdpoint/contracts/values/ids';
 import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import type { Caller, Endpoint } from '@holdpoint/runtime/bus/api';
 import type { Context } from 'hono';
@@ -31,9 +32,9 @@ export const PRIVATE: Readonly<Record<string, string>> = {
  */
 const identityOf = (header: Caller['header']): string => {
   const key = header('idempotency-key');
-  if (key === undefined) return crypto.randomUUID();
+  if (key === undefined) return orderedUuid();
   const parts = [header('authorization') ?? '', key];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return withTimeOf(key, createHash('sha256').update(JSON.stringify(parts)).digest('hex'));
 };
 
 export const callerIn = ({ req, env }: Context<Env>, sourceOf: SourceOf): Caller => {
