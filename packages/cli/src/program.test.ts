@@ -271,6 +271,35 @@ describe('exit codes', () => {
     expect(err.includes('holdpoint recovery resolve')).toBe(phase === 'paused');
   });
 
+  test.each([
+    ['completed', 0],
+    ['failed', 1],
+    ['paused', 10],
+  ])(
+    'submitting with --follow prints the events of a task that is %s, and exits with %i',
+    async (phase, code) => {
+      const events = [
+        { version: 1, at: NOW, type: 'submitted', data: { phase: 'queued' } },
+        { version: 2, at: NOW, type: phase, data: { phase } },
+      ];
+      const answers = {
+        'orchestrator.submit': { id: 't-1', phase: 'awaiting_approval', created: true },
+        'orchestrator.history': { events },
+      };
+      const line = 'task submit --workflow sample --goal g --follow';
+      const { code: exit, out } = await run(line, answers);
+      expect(exit).toBe(code);
+      expect(out).toMatch(new RegExp(`^task t-1 is awaiting_approval\\n.* submitted *\\n.* ${phase} *\\n$`));
+      const { out: json } = await run(`${line} --json`, answers);
+      expect(
+        json
+          .trim()
+          .split(/\n(?=\{)/)
+          .map((each) => JSON.parse(each) as unknown),
+      ).toEqual([answers['orchestrator.submit'], ...events]);
+    },
+  );
+
   test('a refusal prints code and text on standard error', async () => {
     const answers = {
       'orchestrator.get': refused('ORCHESTRATOR_UNKNOWN_TASK', 'there is no task t-1\n\u001b[31m'),

@@ -5,6 +5,7 @@ import { orderedUuid, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
+import type { Client } from '../bus/client.ts';
 import { as, collect, collectInput, goalText, moment, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { loadTask } from '../job/job.ts';
@@ -28,10 +29,25 @@ type Submission = {
   readonly input?: JsonObject;
   readonly criterion?: readonly string[];
   readonly id?: TaskId;
+  readonly follow?: true;
   readonly json?: true;
 };
 
-const addSubmit = (task: Command, { use, lines, json }: Session): void => {
+/** Prints the events of a task until it ends or is paused. Resolves to the exit code. */
+const follow = async (
+  client: Client,
+  id: TaskId,
+  asJson: true | undefined,
+  { lines, json, warn }: Session,
+): Promise<number> => {
+  const show = (entry: HistoryEntry): void => (asJson ? json(entry) : lines([entryText(entry)]));
+  const phase = await followTask(taskSource(client, id), show);
+  if (phase === 'paused') for (const line of personLines(await loadTask(client, id))) warn(line);
+  return exitCodeFor(phase);
+};
+
+const addSubmit = (task: Command, session: Session): void => {
+  const { use, lines, json } = session;
   withExample(
     task
       .command('submit')
@@ -45,8 +61,9 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
       )
       .option('--criterion <text>', 'acceptance criterion (repeatable)', collect)
       .option('--id <id>', 'task ID; submitting the same ID again returns the same task', as(TaskId))
-      .option('--json', 'print the API response as JSON')
-      .action(({ workflow, goal, input, criterion, id, json: asJson }: Submission) =>
+      .option('--follow', 'then print the events of the task, as task watch does, and end with its exit code')
+      .option('--json', 'print the API response as JSON; with --follow, then one JSON object per event')
+      .action(({ workflow, goal, input, criterion, id, follow: isFollowed, json: asJson }: Submission) =>
         use(async (client) => {
           const inputs = input && { inputs: input };
           const criteria = criterion && { acceptanceCriteria: [...criterion] };
@@ -54,10 +71,11 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
           const answer = await client.call('orchestrator', 'submit', request, { requestId: orderedUuid() });
           if (asJson) json(answer);
           else lines([`task ${answer.id} is ${answer.phase}`]);
-          return undefined;
+          return isFollowed ? follow(client, answer.id, asJson, session) : undefined;
         }),
       ),
     SUBMIT_EXAMPLE,
+    'task submit --workflow sample --goal "Greet the reader" --input line=hello --follow',
   );
 };
 
@@ -90,7 +108,7 @@ const addList = (task: Command, { use, lines, json, terminal }: Session): void =
   );
 };
 
-const addWatch = (task: Command, { use, lines, json, warn }: Session): void => {
+const addWatch = (task: Command, session: Session): void => {
   withExample(
     task
       .command('watch')
@@ -100,13 +118,7 @@ const addWatch = (task: Command, { use, lines, json, warn }: Session): void => {
       .argument('<task>', 'task ID', as(TaskId))
       .option('--json', 'print one JSON object per event')
       .action((id: TaskId, options: { json?: true }) =>
-        use(async (client) => {
-          const show = (entry: HistoryEntry): void =>
-            options.json ? json(entry) : lines([entryText(entry)]);
-          const phase = await followTask(taskSource(client, id), show);
-          if (phase === 'paused') for (const line of personLines(await loadTask(client, id))) warn(line);
-          return exitCodeFor(phase);
-        }),
+        session.use((client) => follow(client, id, options.json, session)),
       ),
     'task watch t-4k2m9x1c7h0a',
   );
