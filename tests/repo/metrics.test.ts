@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   alarmsIn,
+  COMPOSE_SCRAPING,
   dashboard,
   METRICS_DOCUMENT,
   metricOf,
@@ -88,8 +91,24 @@ describe.skipIf(!isThere)('promtool', () => {
   test.each([
     ['promtool accepts the rules', ['check', 'rules', nameOf(RULES), nameOf(HOST_RULES)]],
     ['promtool accepts the settings of Prometheus', ['check', 'config', nameOf(SCRAPING)]],
+    ['promtool accepts the settings of the profile observe', ['check', 'config', nameOf(COMPOSE_SCRAPING)]],
     ['each alarm fires in its case, and only then', ['test', 'rules', nameOf(RULE_TESTS)]],
   ])('%s', (_title, args) => {
     expect(promtool(...args)).toEqual({ status: 0, output: expect.any(String) as string });
+  });
+
+  test('promtool accepts every query of the dashboard', () => {
+    const queries = dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const check = (each: readonly string[]) => {
+      const folder = mkdtempSync(join(tmpdir(), 'holdpoint-queries-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const rules = each.map((expr, at) => ({ record: `query_${String(at)}`, expr }));
+      const file = join(folder, 'queries.json');
+      // Promtool reads rules only, and JSON is YAML.
+      writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+      return promtool('check', 'rules', file);
+    };
+    expect(check(queries)).toEqual({ status: 0, output: expect.any(String) as string });
+    expect(check(['sum by (phase) (rate(holdpoint_tasks[5m])']).status).not.toBe(0);
   });
 });

@@ -12,6 +12,8 @@ export const RULES = 'infra/prometheus/holdpoint.rules.yaml';
 export const HOST_RULES = 'infra/prometheus/hosts.rules.yaml';
 export const RULE_TESTS = 'infra/prometheus/holdpoint.rules.test.yaml';
 export const SCRAPING = 'infra/prometheus/prometheus.yaml';
+/** The settings of the Compose profile `observe`. */
+export const COMPOSE_SCRAPING = 'infra/prometheus/compose.yaml';
 export const DASHBOARD = 'infra/grafana/holdpoint.json';
 
 const Rules = z.object({
