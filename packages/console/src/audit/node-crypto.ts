@@ -16,3 +16,11 @@ export function hash(
   const digest = sha256(typeof data === 'string' ? new TextEncoder().encode(data) : data);
   return encoding === 'hex' ? bytesToHex(digest) : digest;
 }
+
+/** A random UUID of version 4. Browsers offer their own only over HTTPS. */
+export const randomUUID = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytesToHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+};
