@@ -1,5 +1,5 @@
 import { CORE_SERVICES, SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { EXIT_CONFIG } from '@holdpoint/runtime/service/config';
+import { EXIT_CONFIG } from '@holdpoint/contracts/values/settings';
 import { type Define, runProcess } from '@holdpoint/runtime/service/process';
 
 const DEFINES: Readonly<Record<ServiceName, Define>> = {

@@ -95,3 +95,11 @@ export const generateCredentials = async (dir: string): Promise<readonly string[
   await people(files, note);
   return created;
 };
+
+/** Makes missing credentials. Returns a line for each. */
+export const provisionCredentials = async (dir: string): Promise<string> => {
+  const created = await generateCredentials(dir);
+  return created.length === 0
+    ? `${dir} is complete: nothing was changed`
+    : created.map((path) => `made ${path}`).join('\n');
+};

@@ -11,8 +11,7 @@ import { type CredentialsLayout, layout, type SealingService } from './layout.ts
 import { parseTrust, trustText } from './trust.ts';
 
 /** Changes the key of a service in three steps without downtime. */
-export const STEPS = ['add', 'use', 'retire'] as const;
-export type Step = (typeof STEPS)[number];
+export type Step = 'add' | 'use' | 'retire';
 
 /** Grants are valid for an hour after the decision. All grants of the old key must expire before it is retired. */
 export const GRANT_VALID_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RENAMED_SETTINGS } from '@holdpoint/contracts/values/former-settings';
+import { RENAMED_SETTINGS } from '@holdpoint/contracts/values/settings';
 import { expect, test } from 'vitest';
 import { root } from './folders.ts';
 

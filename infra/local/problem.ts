@@ -1,4 +1,4 @@
-import { formerSettings } from '@holdpoint/contracts/values/former-settings';
+import { EXIT_CONFIG, formerSettings } from '@holdpoint/contracts/values/settings';
 
 /** A failure that the person at the terminal can mend: shown as one line, without a stack. */
 export class Problem extends Error {
@@ -15,9 +15,6 @@ export const describeFailure = (error: unknown): string => {
 
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-
-/** sysexits.h: the configuration is wrong. The services end with it too. */
-const EXIT_CONFIG = 78;
 
 /** The bus refuses an executor of an unlisted pool again and again, and it never becomes ready. */
 const unlistedPool = async ({

@@ -24,7 +24,7 @@ test('the process that stays beside the services loads no library, and of the pa
     .map((url) => relative(root, new URL(url).pathname));
   expect(files).toContain('infra/local/process/supervisor.ts');
   expect(files.filter((file) => !/^infra\/(local|credentials)\//.test(file))).toEqual([
-    'packages/contracts/src/values/former-settings.ts',
+    'packages/contracts/src/values/settings.ts',
     'packages/cli/src/bus/running-pointer.ts',
     'packages/cli/src/kit/sinks.ts',
     'packages/cli/src/kit/usage-error.ts',

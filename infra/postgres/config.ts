@@ -1,6 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
+import { ConfigError } from '@holdpoint/contracts/values/settings';
 import { z } from 'zod';
+import { adminRole } from '../credentials/layout.ts';
+import { readPostgresPassword } from '../credentials/read.ts';
 import type { AdminConnection } from './admin.ts';
+import type { ProvisionOptions } from './provision.ts';
 import { ROLE_CONNECTIONS_MAX } from './roles.ts';
 
 const Env = z.object({
@@ -10,7 +15,10 @@ const Env = z.object({
    */
   HOLDPOINT_ADMIN_DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_admin@127.0.0.1:5432/postgres'),
+    .refine(
+      (text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text),
+      'a URL such as postgres://hp_admin@127.0.0.1:5432/postgres',
+    ),
   /** Instead of a password in the URL; without either it is hp_admin's of the credentials folder. */
   HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
   HOLDPOINT_CREDENTIALS: z.string().min(1),
@@ -25,47 +33,42 @@ const Env = z.object({
     .optional(),
 });
 
-export type ProvisionConfig = {
-  readonly connection: Omit<AdminConnection, 'password'> & { readonly password?: string };
-  readonly passwordFile: string | undefined;
-  readonly credentialsDir: string;
-  readonly waitMs: number;
-  readonly keepDays: number | undefined;
-  readonly roleConnectionsMax: number;
-};
-
 const DEFAULT_PORT = 5_432;
 
 /** `sslmode` as libpq has it: anything but `disable` is encrypted, with the server's certificate checked. */
 const usesTls = (url: URL): boolean => !['disable', null].includes(url.searchParams.get('sslmode'));
 
-const connectionOf = (text: string): ProvisionConfig['connection'] => {
-  const url = new URL(text);
-  return {
-    host: url.hostname,
-    port: Number(url.port || DEFAULT_PORT),
-    user: decodeURIComponent(url.username) || 'postgres',
-    database: decodeURIComponent(url.pathname.slice(1)) || 'postgres',
-    ssl: usesTls(url),
-    ...(url.password !== '' && { password: decodeURIComponent(url.password) }),
-  };
+const connectionOf = (url: URL): Omit<AdminConnection, 'password'> => ({
+  host: url.hostname,
+  port: Number(url.port || DEFAULT_PORT),
+  user: decodeURIComponent(url.username) || 'postgres',
+  database: decodeURIComponent(url.pathname.slice(1)) || 'postgres',
+  ssl: usesTls(url),
+});
+
+const passwordOf = async (url: URL, file: string | undefined, credentialsDir: string): Promise<string> => {
+  if (file !== undefined)
+    try {
+      return (await readFile(file, 'utf8')).trim();
+    } catch (cause) {
+      throw new ConfigError('HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE: the file cannot be read', { cause });
+    }
+  return decodeURIComponent(url.password) || readPostgresPassword(credentialsDir, adminRole);
 };
 
-export class WrongSetting extends Error {
-  override readonly name = 'WrongSetting';
-}
-
-/** Throws one line that names every variable that is wrong. */
-export const readConfig = (environment: NodeJS.ProcessEnv): ProvisionConfig => {
+/** Throws `ConfigError` with one line that names every variable that is wrong. */
+export const readConfig = async (environment: NodeJS.ProcessEnv): Promise<Omit<ProvisionOptions, 'root'>> => {
   const { success, data, error } = Env.safeParse(environment);
   if (!success)
-    throw new WrongSetting(
+    throw new ConfigError(
       error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
     );
+  const url = new URL(data.HOLDPOINT_ADMIN_DATABASE_URL);
+  const credentialsDir = data.HOLDPOINT_CREDENTIALS;
+  const password = await passwordOf(url, data.HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE, credentialsDir);
   return {
-    connection: connectionOf(data.HOLDPOINT_ADMIN_DATABASE_URL),
-    passwordFile: data.HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE,
-    credentialsDir: data.HOLDPOINT_CREDENTIALS,
+    admin: { ...connectionOf(url), password },
+    credentialsDir,
     waitMs: data.HOLDPOINT_ADMIN_WAIT_MS,
     keepDays: data.HOLDPOINT_KEEP_DAYS,
     roleConnectionsMax: data.HOLDPOINT_ROLE_CONNECTIONS_MAX,

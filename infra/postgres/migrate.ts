@@ -37,9 +37,6 @@ const load = async (folder: string): Promise<Record<string, Migration>> => {
 const isMigration = (module: unknown): module is Migration =>
   typeof module === 'object' && module !== null && 'up' in module && typeof module.up === 'function';
 
-/** A schema has migrations that this release does not have. Nothing was changed. */
-export class UnknownSchema extends Problem {}
-
 /**
  * 0.1.0, which was never published, had another `0001_schema` without these tables. Since 0.2.0 a released migration never
  * changes, so its name suffices.
@@ -57,7 +54,7 @@ const hasTable = async (client: Client, service: ServiceName, table: string): Pr
   return rowCount === 1;
 };
 
-/** The migrations that a schema has; undefined if it has none yet. Throws `UnknownSchema` for a schema of 0.1.0. */
+/** The migrations that a schema has; undefined if it has none yet. Throws `Problem` for a schema of 0.1.0. */
 const migrationsOf = async (client: Client, service: ServiceName): Promise<readonly string[] | undefined> => {
   if (!(await hasTable(client, service, 'kysely_migration'))) return undefined;
   const { rows } = await client.query<{ name: string }>(
@@ -66,16 +63,16 @@ const migrationsOf = async (client: Client, service: ServiceName): Promise<reado
   const names = rows.map(({ name }) => name);
   const table = SINCE_0_2_0[service];
   if (names.includes('0001_schema') && table !== undefined && !(await hasTable(client, service, table)))
-    throw new UnknownSchema(`schema ${service} is of release 0.1.0: start with a new database`);
+    throw new Problem(`schema ${service} is of release 0.1.0: start with a new database`);
   return names;
 };
 
-/** Throws `UnknownSchema` unless every migration of a schema is one of this release. */
+/** Throws `Problem` unless every migration of a schema is one of this release. */
 export const checkSchema = async (client: Client, service: ServiceName, folder: string): Promise<void> => {
   const known = (await namesIn(folder)).map(nameOf);
   const unknown = (await migrationsOf(client, service))?.find((name) => !known.includes(name));
   if (unknown !== undefined)
-    throw new UnknownSchema(
+    throw new Problem(
       `schema ${service} has the unknown migration ${unknown}: use its release, or a new database`,
     );
 };

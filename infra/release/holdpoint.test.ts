@@ -72,13 +72,15 @@ test('holdpoint provision makes credentials once, and the configuration of a ser
 test.each([
   [
     ['nats', '--credentials', 'gone'],
+    1,
     /^error CLI_PROVISION: gone\/nats\/\w+\.pub is missing: make it with [^\n]*\n$/,
   ],
-  [['postgres'], /^error CLI_PROVISION: HOLDPOINT_ADMIN_DATABASE_URL: .*HOLDPOINT_CREDENTIALS: [^\n]*\n$/],
-] as const)('holdpoint provision %j is refused in one line', (words, said) => {
+  // As a service does.
+  [['postgres'], 78, /^error CONFIG: HOLDPOINT_ADMIN_DATABASE_URL: .*HOLDPOINT_CREDENTIALS: [^\n]*\n$/],
+] as const)('holdpoint provision %j is refused in one line, with exit code %i', (words, code, said) => {
   const { own } = folders();
   const { status, stdout, stderr } = holdpoint(own, 'provision', ...words);
-  expect([status, stdout]).toEqual([1, '']);
+  expect([status, stdout]).toEqual([code, '']);
   expect(stderr).toMatch(said);
   expect(readdirSync(own)).toEqual(['closed']);
 });

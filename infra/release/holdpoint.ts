@@ -30,7 +30,7 @@ await main({
   },
   provision: {
     credentials: async (folder) => {
-      const { provisionCredentials } = await import('../credentials/main.ts');
+      const { provisionCredentials } = await import('../credentials/generate.ts');
       return provisionCredentials(resolve(folder));
     },
     rotate: async (folder, { step, service, early }) => {
@@ -42,8 +42,12 @@ await main({
       return serverConfig(options);
     },
     postgres: async () => {
-      const { provisionDatabase } = await import('../postgres/main.ts');
-      return provisionDatabase(process.env);
+      const { readConfig } = await import('../postgres/config.ts');
+      const { provision } = await import('../postgres/provision.ts');
+      const { applied } = await provision({ ...(await readConfig(process.env)), root });
+      return Object.entries(applied)
+        .map(([name, made]) => `${name}: ${made.length === 0 ? 'up to date' : `applied ${made.join(', ')}`}`)
+        .join('\n');
     },
   },
   migrations: (service) =>

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT_CONFIG } from '@holdpoint/contracts/values/settings';
 import { rotateLog, startChild } from './child.ts';
 import type { Child, ChildSpec, Exit } from './child.ts';
 import { tail } from './tail.ts';
@@ -26,8 +27,6 @@ export type SupervisorOptions = {
   readonly pauseMs?: { readonly min: number; readonly max: number };
 };
 
-/** sysexits.h: the configuration is wrong, so that starting again will not help. */
-const EXIT_CONFIG = 78;
 const PAUSE_MS = { min: 100, max: 5_000 } as const;
 /** Having run for so long, it is not what ended it the last time. */
 const STEADY_AFTER_MS = 20_000;

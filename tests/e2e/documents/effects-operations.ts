@@ -1,6 +1,7 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { layout } from '@holdpoint/infra/credentials/layout';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { expect } from 'vitest';
 import { startPostgresServer } from '../../kit/stack/postgres-server.ts';
@@ -35,6 +36,15 @@ export const expectCredentials: Effect = async (reader, words) => {
   const { mtimeMs } = await stat(join(folder, 'operator.token'));
   expect(await reader.enter(words)).toContain('nothing was changed');
   expect((await stat(join(folder, 'operator.token'))).mtimeMs).toBe(mtimeMs);
+};
+
+export const expectKeyAdded: Effect = async (reader, words) => {
+  const { grantKey } = layout(reader.valueOf('folder'));
+  const keys = async (): Promise<number> =>
+    (await readFile(grantKey, 'utf8')).split('BEGIN PRIVATE').length - 1;
+  expect(await keys()).toBe(1);
+  expect(await reader.enter(words)).toContain('a new key was added; it signs nothing yet');
+  expect(await keys()).toBe(2);
 };
 
 export const expectServerConfig: Effect = async (reader, words) => {

@@ -93,6 +93,7 @@ export const createReader = async (documented: readonly Documented[], { nats }: 
         word.replaceAll(ADDRESS, system.nats.url).replaceAll(PLACEHOLDER, (_, name: string) => valueOf(name)),
       );
 
+    const holdpoint = join(root, fileOfScript('holdpoint'));
     const programOf = (words: readonly string[], { env, cwd }: How = {}): Program => {
       const [name = '', ...args] = filled(words);
       const there = { cwd: cwd ?? clone, env: { ...environmentOf(system.folder), ...env } };
@@ -102,13 +103,13 @@ export const createReader = async (documented: readonly Documented[], { nats }: 
           return { ...there, command: nats, args };
         case 'node':
           return { ...there, cwd: root, command: process.execPath, args };
-        case 'npm': {
+        case 'holdpoint':
+          return { ...there, command: process.execPath, args: [holdpoint, ...args] };
+        case 'npm':
           // This skips npm and the bootstrap, which would install the workspace, but passes their
           // arguments.
           expect(args.slice(0, 4)).toEqual(['run', '--silent', 'holdpoint', '--']);
-          const main = join(root, fileOfScript('holdpoint'));
-          return { ...there, command: process.execPath, args: [main, ...args.slice(4)] };
-        }
+          return { ...there, command: process.execPath, args: [holdpoint, ...args.slice(4)] };
         default:
           throw new Error(`no expectation runs the command ${name}`);
       }

@@ -53,7 +53,7 @@ export type Provision = {
   readonly credentials: (folder: string) => Promise<string>;
   readonly rotate: (folder: string, step: KeyStep) => Promise<string>;
   readonly nats: (options: NatsServerOptions) => Promise<string>;
-  /** Takes its settings from the environment. */
+  /** Takes its settings from the environment. Throws `ConfigError`. */
   readonly postgres: () => Promise<string>;
 };
 

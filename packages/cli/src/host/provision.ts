@@ -1,3 +1,4 @@
+import { ConfigError } from '@holdpoint/contracts/values/settings';
 import type { Command } from 'commander';
 import { oneOf, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
@@ -14,9 +15,10 @@ const PORT_MAX = 65_535;
 const port = wholeNumber(PORT_MAX);
 const list = (text: string): readonly string[] => text.split(',').filter((each) => each !== '');
 
-/** Prints the text of a part of the host. Its failure is one line. */
+/** Prints the text of a part of the host. Its failure is one line, and a wrong setting ends as in a service. */
 const print = async (session: Session, making: Promise<string>): Promise<void> => {
   const text = await making.catch((error: unknown) => {
+    if (error instanceof ConfigError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new Refusal('CLI_PROVISION', reason, { cause: error });
   });
@@ -111,7 +113,7 @@ const addDatabase = (provision: Command, session: Session): void => {
     provision
       .command('postgres')
       .description(
-        'make or update roles, database and schemas, as HOLDPOINT_ADMIN_DATABASE_URL, with the passwords in HOLDPOINT_CREDENTIALS',
+        'make or update roles, database and schemas, as HOLDPOINT_ADMIN_DATABASE_URL, with the passwords in HOLDPOINT_CREDENTIALS; exit code 78 on a wrong setting',
       )
       .action(() => print(session, hostOf(session).provision.postgres())),
     'provision postgres',

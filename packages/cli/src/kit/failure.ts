@@ -1,4 +1,5 @@
 import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import { ConfigError, EXIT_CONFIG } from '@holdpoint/contracts/values/settings';
 import { WorkflowFileError } from '@holdpoint/workflows/files/file-error';
 import { CommanderError } from 'commander';
 import { printable } from '../output/printable.ts';
@@ -20,6 +21,9 @@ export const reportFailure = (error: unknown): { readonly code: number; readonly
     return { code: EXIT.failed, line: `error ${printable(`${error.code}: ${error.message}`)}` };
   if (error instanceof UsageError)
     return { code: EXIT.usage, line: `error USAGE: ${printable(error.message)}` };
+  // As the services do: what runs or prepares a deployment takes its settings from the environment.
+  if (error instanceof ConfigError)
+    return { code: EXIT_CONFIG, line: `error CONFIG: ${printable(error.message)}` };
   // Commander has printed its own message; help and version are not failures.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
   throw error;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { RENAMED_SETTINGS } from '@holdpoint/contracts/values/former-settings';
+import { RENAMED_SETTINGS } from '@holdpoint/contracts/values/settings';
 import { ConfigError, readEnv, readSecretFile, ServiceEnv } from './config.ts';
 
 const right = {

@@ -2,17 +2,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { formerSettings } from '@holdpoint/contracts/values/former-settings';
+import { ConfigError, formerSettings } from '@holdpoint/contracts/values/settings';
 import { z } from 'zod';
 import { CRASH_POINTS } from '../engine/ports.ts';
 
-/** A wrong setting. The message names each variable and the expected value, and never shows a value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
-/** sysexits.h: the configuration is wrong, so that starting again will not help. */
-export const EXIT_CONFIG = 78;
+export { ConfigError };
 
 /** A setting that is a whole number in a range. */
 export const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);

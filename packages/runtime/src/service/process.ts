@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { CORE_SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { ConfigError, EXIT_CONFIG, readEnv, ServiceEnv } from './config.ts';
+import { ConfigError, EXIT_CONFIG } from '@holdpoint/contracts/values/settings';
+import { readEnv, ServiceEnv } from './config.ts';
 import { instanceName } from './instance.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import { createLogger, type Logger } from '../observability/log.ts';

@@ -1,3 +1,11 @@
+/** A wrong setting. The message names each variable and the expected value, and never shows a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** sysexits.h: the configuration is wrong, so that starting again will not help. */
+export const EXIT_CONFIG = 78;
+
 /** Former names of settings, with the names that replace them. */
 export const RENAMED_SETTINGS: Readonly<Record<string, string>> = {
   HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: 'HOLDPOINT_TRUST_FILE',
