@@ -131,8 +131,8 @@ describe('effect claimants', () => {
 
   test('effect claimants shows who claims what, since when and with which token', async () => {
     const { out } = await typeLine(['effect', 'claimants'], { 'executor.claimants': { items: [claimant] } });
-    expect(out).toMatch(/^refunds on host-1 +works +since .* +seen 2 s ago\n/);
-    expect(out).toContain('  as      ada, by token k-7h2k9m1x4c');
+    expect(out).toMatch(/^refunds on host-1 +1 order +claims since .* +seen 2 s ago\n/);
+    expect(out).toContain('  token   of ada (k-7h2k9m1x4c)');
     expect(out).toContain('  from    192.0.2.7 over HTTP');
     expect(out).toMatch(/ {2}holds e-1 +cap\.remote\.refund +start 2 +for 5 s\n/);
   });

@@ -1,4 +1,4 @@
-import { sourceText } from '@holdpoint/contracts/approval/facts-text';
+import { claimingText, sourceText } from '@holdpoint/contracts/approval/facts-text';
 import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
 import type { Command } from 'commander';
 import { everyPage } from '../bus/every-page.ts';
@@ -8,36 +8,31 @@ import { columns, instant, span } from '../output/columns.ts';
 
 const agoText = (at: number, now: number): string => span(Math.max(0, now - at));
 
-const claimantText = (
-  { claimant, principal, token, from, uses, isWaiting, since, seenAt, holds }: ClaimantView,
-  now: number,
-): readonly string[] => [
-  ...columns([
-    [
-      claimant,
-      isWaiting ? 'waits for an order' : holds.length > 0 ? 'works' : 'away',
-      `since ${instant(since)}`,
-      `seen ${agoText(seenAt, now)} ago`,
-    ],
-  ]),
-  ...columns(
-    [
-      ['claims', uses.join(', ')],
-      ['as', token === undefined ? principal : `${principal}, by token ${token}`],
-      ...(from === undefined ? [] : [['from', sourceText(from)]]),
-    ],
-    '  ',
-  ),
-  ...columns(
-    holds.map(({ id, epoch, uses: label, startedAt }) => [
-      `holds ${id}`,
-      label,
-      `start ${String(epoch)}`,
-      `for ${agoText(startedAt, now)}`,
+const claimantText = (view: ClaimantView, now: number): readonly string[] => {
+  const { claimant, principal, token, from, uses, since, seenAt, holds } = view;
+  return [
+    ...columns([
+      [claimant, claimingText(view), `claims since ${instant(since)}`, `seen ${agoText(seenAt, now)} ago`],
     ]),
-    '  ',
-  ),
-];
+    ...columns(
+      [
+        ['claims', uses.join(', ')],
+        ['token', token === undefined ? `of ${principal}` : `of ${principal} (${token})`],
+        ...(from === undefined ? [] : [['from', sourceText(from)]]),
+      ],
+      '  ',
+    ),
+    ...columns(
+      holds.map(({ id, epoch, uses: label, startedAt }) => [
+        `holds ${id}`,
+        label,
+        `start ${String(epoch)}`,
+        `for ${agoText(startedAt, now)}`,
+      ]),
+      '  ',
+    ),
+  ];
+};
 
 export const addClaimants = (group: Command, { use, lines, json, now }: Session): void => {
   withExample(

@@ -1,3 +1,4 @@
+import { claimingText } from '@holdpoint/contracts/approval/facts-text';
 import type { ClaimantView } from '@holdpoint/contracts/effect/remote';
 import type { EffectView } from '@holdpoint/contracts/effect/views';
 import { remoteNameIn } from '@holdpoint/contracts/effect/remote-name';
@@ -10,9 +11,11 @@ export const claimantsOf = (name: string, claimants: readonly ClaimantView[]): r
       (isWaiting || holds.length > 0) && uses.some((label) => remoteNameIn(label) === name),
   );
 
-export const claimantWord = ({ isWaiting, holds }: Pick<ClaimantView, 'isWaiting' | 'holds'>): Word => {
-  if (holds.length > 0) return [holds.length === 1 ? '1 order' : `${String(holds.length)} orders`, 'busy'];
-  return isWaiting ? ['Waits for an order', 'good'] : ['Away', 'warn'];
+/** The state of a claimant, in the words of the command line. */
+export const claimantWord = (claimant: Pick<ClaimantView, 'isWaiting' | 'holds'>): Word => {
+  const text = claimingText(claimant);
+  const tone = claimant.holds.length > 0 ? 'busy' : claimant.isWaiting ? 'good' : 'warn';
+  return [`${text.charAt(0).toUpperCase()}${text.slice(1)}`, tone];
 };
 
 const STATES: Readonly<Record<string, Word>> = {

@@ -47,6 +47,18 @@ export const factRows = (facts: RequestFacts): readonly (readonly [name: string,
   ];
 };
 
+/** State of a program that claims effects: `2 orders`, `waits for an order` or `away`. */
+export const claimingText = ({
+  isWaiting,
+  holds,
+}: {
+  readonly isWaiting: boolean;
+  readonly holds: readonly unknown[];
+}): string => {
+  if (holds.length > 0) return holds.length === 1 ? '1 order' : `${String(holds.length)} orders`;
+  return isWaiting ? 'waits for an order' : 'away';
+};
+
 /** From where a request came, such as `10.0.0.7 over HTTP`. */
 export const sourceText = ({ via, address }: RequestSource): string =>
   `${address === undefined ? '' : `${address} over `}${via.toUpperCase()}`;
