@@ -48,6 +48,7 @@ describe.skipIf(chromium === undefined)('lists on the console page', () => {
       // Seven days of three classes each; twelve is the highest count.
       expect(heights.length).toBe(21);
       expect(heights.filter((height) => height > 0).length).toBe(3);
+      expect(await visitor.page.locator('.chart .axis text').allTextContents()).toEqual(['12', '0']);
       expect(await seriousFindings(visitor.page)).toEqual([]);
       expect(await visitor.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     });

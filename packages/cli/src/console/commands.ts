@@ -27,8 +27,7 @@ export const addConsole = (program: Command, { use, lines, warn, json, terminal 
           if (options.json) json(link);
           else lines([link.url]);
           const until = link.expiresAt === undefined ? '' : `, until ${instant(link.expiresAt)}`;
-          if (!options.json && terminal() !== undefined)
-            warn(`Opens one session${until}. Share it with nobody.`);
+          if (!options.json && terminal() !== undefined) warn(`Opens one session${until}. Do not share it.`);
           return undefined;
         }),
       ),

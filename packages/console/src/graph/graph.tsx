@@ -13,16 +13,26 @@ export type GraphNode = {
 /** Larger graphs are unreadable. */
 export const NODES_MAX = 300;
 const LABEL_MAX = 24;
+/** Characters of a state that fit the box. */
+export const STATE_MAX = 26;
 const [WIDTH, HEIGHT] = [190, 54];
 
 const cut = (text: string): string => {
   const shown = visible(text);
   return shown.length > LABEL_MAX ? `${shown.slice(0, LABEL_MAX - 1)}…` : shown;
 };
+
 const pathOf = (points: readonly { x: number; y: number }[]): string =>
   points.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(' ');
 
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', warn: '!', busy: '▶', quiet: '·' };
+
+/** The state of a step, with its attempt if there is room. The list of steps has both. */
+export const stateText = ([word, tone]: Word, attempt: number): string => {
+  const text = `${SIGNS[tone]} ${word}`;
+  const full = `${text} (attempt ${String(attempt)})`;
+  return attempt > 1 && full.length <= STATE_MAX ? full : text;
+};
 
 /** The workflow graph with node states. The list of steps has the same content as text. */
 export const Graph = ({
@@ -87,24 +97,23 @@ export const Graph = ({
             <title>{route === undefined ? 'then' : `when ${route}`}</title>
           </path>
         ))}
-        {nodes.map(({ id, label, word: [word, tone], attempt }) => {
+        {nodes.map(({ id, label, word, attempt }) => {
           const position = positions.get(id);
           if (position === undefined) return null;
           return (
             <g
               key={id}
-              class={`node ${tone}${selected === id ? ' selected' : ''}`}
+              class={`node ${word[1]}${selected === id ? ' selected' : ''}`}
               transform={`translate(${(position.x - WIDTH / 2).toFixed(1)} ${(position.y - HEIGHT / 2).toFixed(1)})`}
               onClick={() => onSelect(id)}
             >
-              <title>{visible(`${label}: ${word}`)}</title>
+              <title>{visible(`${label}: ${word[0]}, attempt ${String(attempt)}`)}</title>
               <rect width={WIDTH} height={HEIGHT} rx="8" />
               <text x="12" y="22" class="name">
                 {cut(label)}
               </text>
               <text x="12" y="41" class="state">
-                {SIGNS[tone]} {word}
-                {attempt > 1 && ` (attempt ${String(attempt)})`}
+                {stateText(word, attempt)}
               </text>
             </g>
           );

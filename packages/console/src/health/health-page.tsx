@@ -124,7 +124,7 @@ export const HealthPage = () => {
               <strong>{name}</strong> <Badge word={up ? ['Working', 'good'] : ['No answer', 'bad']} />
               <p class="dim">{DOES[name]}</p>
               <p>
-                {replicas !== undefined && `${String(replicas)} running`}
+                {replicas !== undefined && `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`}
                 {latencyMs !== undefined && ` · answered in ${String(Math.round(latencyMs))} ms`}
               </p>
               {missing.length > 0 && (

@@ -10,6 +10,10 @@ import { type Bar, barsOf, rangeOf, type SpanName, SPANS, sumOf } from './class-
 import { FAILURE_ORDER } from './class-order.ts';
 
 const [WIDTH, HEIGHT] = [720, 180];
+/** Room for the numbers of the axis. */
+const LEFT = 36;
+const TOP = 8;
+const BOTTOM = HEIGHT - 4;
 
 /** Hours are shown in local time. Days start at midnight UTC, and say so. */
 const beginning = (from: number, bucket: FailureBucket): string =>
@@ -23,7 +27,7 @@ type ChartData = {
 
 const Bars = ({ bars, classes, bucket }: ChartData) => {
   const most = Math.max(1, ...bars.map(({ all }) => all));
-  const step = WIDTH / Math.max(1, bars.length);
+  const step = (WIDTH - LEFT) / Math.max(1, bars.length);
   return (
     <svg
       class="chart"
@@ -31,16 +35,27 @@ const Bars = ({ bars, classes, bucket }: ChartData) => {
       role="img"
       aria-label="Failures by class over time; the table below has the same data"
     >
+      {[
+        [most, TOP],
+        [0, BOTTOM],
+      ].map(([number = 0, y = 0]) => (
+        <g key={number} class="axis">
+          <line x1={LEFT - 4} x2={WIDTH} y1={y} y2={y} />
+          <text x={LEFT - 8} y={y + 4}>
+            {number}
+          </text>
+        </g>
+      ))}
       {bars.map(({ from, counts }, i) => {
-        let top = HEIGHT - 4;
+        let top = BOTTOM;
         return classes.map((name) => {
-          const height = ((counts[name] ?? 0) / most) * (HEIGHT - 12);
+          const height = ((counts[name] ?? 0) / most) * (BOTTOM - TOP);
           top -= height;
           return (
             <rect
               key={`${String(from)} ${name}`}
               class={`class-${name.toLowerCase()}`}
-              x={i * step + 2}
+              x={LEFT + i * step + 2}
               y={top}
               width={Math.max(2, Math.min(60, step - 4))}
               height={height}
