@@ -283,6 +283,23 @@ describe.skipIf(chromium === undefined)('the console page', () => {
     await article.getByText('git:draft/greeting@4f2a9c1').first().waitFor();
   });
 
+  test('a question about an effect in doubt shows the last lines of its output', async () => {
+    standIn.state.approvals = standIn.state.approvals.map((view) => ({
+      ...view,
+      ...(view.id === 'a-write00001' && {
+        node: NodeId.parse('docs'),
+        inDoubt: { epoch: 1, reason: 'the executor was killed' },
+      }),
+    }));
+    const { page } = await open('#/inbox/a-write00001');
+    const output = page.getByRole('article').locator('details').filter({ hasText: 'Last lines of output' });
+    await output.getByText('docs: page 40 of 40').waitFor();
+    const text = (await output.last().textContent()) ?? '';
+    // Two of the twenty lines have other texts.
+    expect(text.match(/docs: page \d+ of 40/g)).toHaveLength(18);
+    expect(text).not.toContain('docs: page 20 of 40');
+  });
+
   test('a question shows its own answers, and the page sends the chosen ones', async () => {
     const options = ['test', 'live'].map((value) => ({ value, label: value }));
     const input: InputRequest = {

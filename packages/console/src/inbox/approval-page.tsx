@@ -8,11 +8,12 @@ import { Markdown } from '../parts/markdown.tsx';
 import { Long, Safe, Short } from '../parts/safe.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { useNow } from '../parts/use-now.ts';
-import { useSession } from '../session/context.ts';
+import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 import { span } from '../text/time.ts';
 import { CHOICES, CLASSES, STATUSES, SURFACES, textFor, wordFor } from '../tasks/labels.ts';
 import { AttemptsTable } from '../task/attempts.tsx';
+import { useTask } from '../task/use-task.ts';
 import { DecideForm } from './decide-form.tsx';
 import { EffectView, SinceLast } from './effect-view.tsx';
 import { riskShown } from './inbox-order.ts';
@@ -87,14 +88,35 @@ const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
     </Section>
   );
 
+const OUTPUT = { lines: 20, width: 300 } as const;
+
+/** The end of the output of a job: it often shows how far an interrupted effect came. */
+const LastOutput = ({ task, node }: Pick<ApprovalDetail, 'task' | 'node'>) => {
+  const { log } = useTask(task);
+  const lines = log.lines.filter((line) => line.node === node).slice(-OUTPUT.lines);
+  return lines.length === 0 ? null : (
+    <Section title="Last lines of output">
+      <Long
+        text={lines.map(({ line }) => line.slice(0, OUTPUT.width)).join('\n')}
+        characters={OUTPUT.lines * (OUTPUT.width + 1)}
+        lines={OUTPUT.lines}
+      />
+    </Section>
+  );
+};
+
 const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
-  const { inDoubt, stuck } = approval;
+  const { me } = useSession();
+  const { inDoubt, stuck, task, node } = approval;
   if (inDoubt !== undefined)
     return (
-      <Section title="Why the outcome is unknown">
-        <Long text={inDoubt.reason} />
-        <p>Check the target below, then answer what you found.</p>
-      </Section>
+      <>
+        <Section title="Why the outcome is unknown">
+          <Long text={inDoubt.reason} />
+          <p>Check the target below, then answer what you found.</p>
+        </Section>
+        {mayDo(me, 'tasks:read') && <LastOutput task={task} node={node} />}
+      </>
     );
   if (stuck === undefined) return null;
   return (
