@@ -122,6 +122,7 @@ const work = async (running: Partial<Running>, leave: AbortSignal, sample: boole
   describe(running);
   const task = await runStep('greet', { running, sample }, { progress: onStdout, signal: leave });
   say(`  next          ${command} task submit --workflow sample --goal "Say hello" --input line=hello`);
+  say(`  hints         \`holdpoint …\` in any output means: ${command} …`);
   say('Ctrl-C stops everything.');
   collectGarbage();
   if (task && process.stdin.isTTY && process.stdout.isTTY) await settleHere(running, task, leave);

@@ -175,6 +175,7 @@ const approved = async (
 /** A start holds a sample, which `approval approve` lets happen once, and prints a link that signs in once. */
 const expectFirstSteps = async (cli: CommandLine, printed: string, workspace: string): Promise<void> => {
   expect(printed).toMatch(/^ {2}next +npx holdpoint task submit --workflow sample --goal /m);
+  expect(printed).toMatch(/^ {2}hints +`holdpoint …` in any output means: npx holdpoint …$/m);
   const sample = join(workspace, 'sample.txt');
   expect(existsSync(sample)).toBe(false);
   await cli('approval', 'approve', /npx holdpoint approval approve (\S+)/.exec(printed)?.[1] ?? '');
