@@ -1,15 +1,16 @@
-import { errors } from '@nats-io/transport-node';
+import { connect, errors } from '@nats-io/transport-node';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../observability/log.ts';
-import { connectBus, isStandstill } from './connection.ts';
+import { closeBus, connectBus, isStandstill } from './connection.ts';
 
 const INFO = JSON.stringify({ server_id: 'old', version: '2.2.0', max_payload: 2_097_152, headers: true });
 
 /** A server that answers its first `times` logins with `refusal`. It is too old for a service. */
 const startServer = async (refusal: string, times: number) => {
   const sockets: Socket[] = [];
+  let breaks = false;
   const server = createServer((socket) => {
     sockets.push(socket);
     const refuses = sockets.length <= times;
@@ -17,6 +18,7 @@ const startServer = async (refusal: string, times: number) => {
     socket.write(`INFO ${INFO}\r\n`);
     socket.on('data', (data) => {
       if (refuses) socket.end(`-ERR '${refusal}'\r\n`);
+      else if (breaks) socket.destroy();
       else if (data.includes('PING')) socket.write('PONG\r\n');
     });
   });
@@ -28,8 +30,21 @@ const startServer = async (refusal: string, times: number) => {
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return { url: `nats://127.0.0.1:${String(address.port)}`, connections: () => sockets.length };
+  return {
+    url: `nats://127.0.0.1:${String(address.port)}`,
+    connections: () => sockets.length,
+    breakAtNextPing: () => void (breaks = true),
+  };
 };
+
+test('a connection that breaks while it closes is closed', async () => {
+  const { url, breakAtNextPing } = await startServer('', 0);
+  const connection = await connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 10 });
+  breakAtNextPing();
+  await closeBus(connection, silentLogger());
+  expect(connection.isClosed()).toBe(true);
+  await expect(closeBus(connection, silentLogger())).resolves.toBeUndefined();
+});
 
 const failureOf = (url: string): Promise<unknown> =>
   connectBus({ url, user: 'approvals', seed: undefined }, silentLogger()).then(

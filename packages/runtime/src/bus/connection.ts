@@ -71,6 +71,16 @@ const open = (
     ...WRITES,
   });
 
+/** Sends everything that is under way, and closes. A connection that breaks meanwhile is closed without it. */
+export const closeBus = async (connection: NatsConnection, log: Logger): Promise<void> => {
+  try {
+    await connection.drain();
+  } catch (error) {
+    log.warn(errorFields(error), 'the bus was away at the end');
+    await connection.close();
+  }
+};
+
 /** The server ends the connection of a process that has stood still. The process connects again. */
 export const isStandstill = (error: Error): boolean =>
   error instanceof errors.ProtocolError && error.message === 'Stale Connection';

@@ -73,7 +73,10 @@ export const startSource = (
       stopped = true;
       await opening;
       if (messages === undefined) return;
-      await drain(messages);
+      // A subscription that has ended meanwhile has nothing left to take.
+      await drain(messages).catch((error: unknown) =>
+        log.info({ ...errorFields(error), consumer: consumer.name }, 'the subscription had ended'),
+      );
       acks.flush();
       await messages.close();
     },

@@ -6,7 +6,7 @@ import { createLeasePool, createLeases, type Leases } from '../ownership/lease-s
 import { createAnnouncer } from '../bus/announcer.ts';
 import { type Endpoints, type OwnEndpoints, queriesOf, serveApi } from '../bus/api.ts';
 import { type BusOverview, createBusOverview } from '../bus/bus-overview.ts';
-import { connectBus, inboxPrefixOf } from '../bus/connection.ts';
+import { closeBus, connectBus, inboxPrefixOf } from '../bus/connection.ts';
 import { createDeadLetterActions, type DeadLetterResolver } from '../bus/dead-letter-actions.ts';
 import { createLateAcks } from '../bus/late-acks.ts';
 import { createListener, type Listener } from '../bus/listener.ts';
@@ -452,8 +452,8 @@ export const defineService = <
         await engine
           .flush()
           .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));
-        await connection.drain();
-        await topology?.drain();
+        await closeBus(connection, log);
+        if (topology !== undefined) await closeBus(topology, log);
         await Promise.all([pool.end(), leasePool.end()]);
       },
     };
