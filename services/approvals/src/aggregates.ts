@@ -86,6 +86,7 @@ export const createKinds = (
       taskOf: (_id: string, state: ApprovalState) => taskOf(state),
       creates: ({ kind }) => kind === 'request',
       laneOf,
+      isOver: ({ status }: ApprovalState) => status === 'closed' || status === 'withdrawn',
     },
     rule: { ...common, decider: createRuleDecider(options), summarise: ruleSummary },
     token: { ...common, decider: tokenDecider, summarise: tokenSummary },

@@ -32,6 +32,7 @@ export const executorKinds = (decider: Decider<EffectState, EffectMessage, Effec
       taskOf: (_id: string, state: EffectState) => entryIn(state)?.order.effect.task,
       creates: ({ kind }: { readonly kind: string }) => kind === 'run',
       snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
+      isOver: ({ status }: EffectState) => status === 'applied' || status === 'failed_clean',
     },
   }) satisfies KindsOf<ToEffect, EffectEvent, EffectWork>;
 

@@ -52,6 +52,8 @@ const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undef
 /** A submission waits for the tasks that are under way. */
 const laneOf = ({ kind }: { readonly kind: string }): Lane => (kind === 'submit' ? 'next' : 'first');
 const creates = ({ kind }: { readonly kind: string }): boolean => kind === 'submit';
+const isOver = ({ phase }: TaskState | ProgramState): boolean =>
+  phase === 'completed' || phase === 'failed' || phase === 'cancelled';
 const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
 
 /** The three kinds of aggregates of this service. */
@@ -72,6 +74,7 @@ export const orchestratorKinds = (
       taskOf,
       creates,
       laneOf,
+      isOver,
       statusOf,
     },
     program: {
@@ -85,6 +88,7 @@ export const orchestratorKinds = (
       taskOf,
       creates,
       laneOf,
+      isOver,
       statusOf,
     },
     registry: {

@@ -36,6 +36,8 @@ export interface AggregateKind<State, Message, Event extends { readonly type: st
   creates?(message: Message | TimerFired): boolean;
   /** In which order a message is decided among those that wait. Left out: it moves work on, and goes first. */
   laneOf?(message: Message | TimerFired): Lane;
+  /** Whether few messages follow to this state, so that the cache keeps fewer of such states. Left out: never. */
+  isOver?(state: State): boolean;
   /** A label of the state, for metrics that count how often each is entered. */
   statusOf?(state: State): string;
   /** The task that the aggregate belongs to, and whose trace its decisions join. */

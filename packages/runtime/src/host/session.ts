@@ -62,6 +62,11 @@ export const createSession = (
     };
   };
 
+  const keep = (id: string, loaded: Loaded): void => {
+    const { isOver } = kindNamed(kinds, loaded.kind);
+    cache.put(id, loaded, isOver?.(loaded.state) === true);
+  };
+
   const load = ({ kind, aggregate }: Target): Loaded => {
     const head = locked.get(aggregate);
     if (head === undefined) return { kind, version: 0, state: kindNamed(kinds, kind).decider.initial };
@@ -92,7 +97,7 @@ export const createSession = (
         const loaded = rebuild(head.kind, history);
         if (loaded.version !== head.version) continue;
         states.set(id, loaded);
-        if (isKept || cache.latest(id) !== undefined) cache.put(id, loaded);
+        if (isKept || cache.latest(id) !== undefined) keep(id, loaded);
       } catch (error) {
         unreadable.set(id, error);
         cache.forget([id]);
@@ -142,7 +147,7 @@ export const createSession = (
     decide,
     /** Remembers the states that the decisions have left, after their commit. */
     remember: (): void => {
-      if (cache.clearings() === clearings) for (const [id, loaded] of batch.states()) cache.put(id, loaded);
+      if (cache.clearings() === clearings) for (const [id, loaded] of batch.states()) keep(id, loaded);
     },
     /**
      * Reads the aggregates that the transaction has locked at its begin. Timers of thousands that wait must not displace the
