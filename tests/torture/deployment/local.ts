@@ -47,7 +47,11 @@ export type Beside = {
 const SERVER_CONNECTIONS = 90;
 const SECOND_PERSON = 'second';
 const QUERY_WITHIN_MS = 120_000;
-const AS_NEXT_RELEASE = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'as-next-release.ts')}` };
+/** The heap that Node.js takes under the memory limit of the images, 768 MiB. Without a limit it collects later. */
+const AS_IN_AN_IMAGE = { NODE_OPTIONS: '--max-old-space-size=384' };
+const AS_NEXT_RELEASE = {
+  NODE_OPTIONS: `${AS_IN_AN_IMAGE.NODE_OPTIONS} --import=${join(import.meta.dirname, 'as-next-release.ts')}`,
+};
 
 /** A second approver, so that two can decide at the same moment. */
 const addPerson = async (credentialsDir: string): Promise<Deployment['people']> => {
@@ -135,7 +139,7 @@ const startWith = async (options: LocalOptions, undo: Undo): Promise<Deployment>
   const inside = { ...foundation.postgres.admin, database: DATABASE };
   const pool = openPool(inside, undo);
   const register = (name: string, pid: number) => registry.add({ name, pid, marker: folder });
-  const serviceEnv = await options.beforeServices({ folder, register, undo });
+  const serviceEnv = { ...(await options.beforeServices({ folder, register, undo })), ...AS_IN_AN_IMAGE };
   const ended: Ended[] = [];
   const around = { root, folder, foundation, undo, onEnded: (one: Ended) => void ended.push(one) };
   const workspace = join(folder, 'workspace');
