@@ -1,7 +1,8 @@
+import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import { useRef, useState } from 'preact/hooks';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
-import { createKey, useSession } from '../session/context.ts';
+import { useSession } from '../session/context.ts';
 
 /** Sends one change at a time, announces its success and keeps its problem. */
 export const useChange = (onDone: () => void) => {
@@ -15,7 +16,7 @@ export const useChange = (onDone: () => void) => {
     setBusy(true);
     setProblem(undefined);
     try {
-      await work(createKey());
+      await work(orderedUuid());
       say(done);
       return true;
     } catch (error) {

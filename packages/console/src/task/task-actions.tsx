@@ -1,8 +1,9 @@
+import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useRef, useState } from 'preact/hooks';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
-import { createKey, mayDo, useSession } from '../session/context.ts';
+import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 
 type Verb = 'pause' | 'resume' | 'retry' | 'skip' | 'done' | 'cancel' | 'fork';
@@ -65,7 +66,7 @@ export const TaskActions = ({
 
   const send = async (chosen: Verb): Promise<void> => {
     // The key makes a repeated request count once.
-    key.current ??= createKey();
+    key.current ??= orderedUuid();
     const options = { key: key.current };
     const { id } = task;
     const job = {
