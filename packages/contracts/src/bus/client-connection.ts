@@ -15,3 +15,17 @@ export const clientConnection = (url: string, user: string) => ({
 /** NATS closed the connection because the login arrived too late. The login itself may be valid: try again. */
 export const isLateLogin = (error: unknown): boolean =>
   error instanceof Error && /authentication timeout/i.test(error.message);
+
+/** Opens a first connection, and again as long as its login comes too late. */
+export const openInTime = async <Connection>(
+  open: () => Promise<Connection>,
+  onLate: (error: unknown) => void = () => undefined,
+): Promise<Connection> => {
+  for (;;)
+    try {
+      return await open();
+    } catch (error) {
+      if (!isLateLogin(error)) throw error;
+      onLate(error);
+    }
+};

@@ -1,4 +1,4 @@
-import { isLateLogin } from '@holdpoint/contracts/bus/client-connection';
+import { openInTime } from '@holdpoint/contracts/bus/client-connection';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import { errorFields } from '../engine/error-fields.ts';
@@ -29,7 +29,10 @@ const WRITES = { pendingLimit: 512 * 1024 };
  * connection: behind a network partition a server also reports missing credentials.
  */
 export const connectBus = async (settings: BusSettings, log: Logger): Promise<NatsConnection> => {
-  const first = await openFirst(settings, log);
+  const first = await openInTime(
+    () => open(settings, { ignoreAuthErrorAbort: false }),
+    (error) => log.warn(errorFields(error), 'the login reached the bus too late: trying again'),
+  );
   try {
     const { user, seed } = settings;
     await examineBus(first, user, { inboxPrefix: inboxPrefixOf(user), hasLogin: seed !== undefined });
@@ -39,16 +42,6 @@ export const connectBus = async (settings: BusSettings, log: Logger): Promise<Na
   const connection = await open(settings, { ignoreAuthErrorAbort: true });
   void watch(connection, log);
   return connection;
-};
-
-const openFirst = async (settings: BusSettings, log: Logger): Promise<NatsConnection> => {
-  try {
-    return await open(settings, { ignoreAuthErrorAbort: false });
-  } catch (error) {
-    if (!isLateLogin(error)) throw error;
-    log.warn(errorFields(error), 'the login reached the bus too late: trying again');
-    return openFirst(settings, log);
-  }
 };
 
 const open = (
