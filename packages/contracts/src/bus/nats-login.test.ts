@@ -2,7 +2,7 @@ import { createAccount, createUser, fromPublic, type KeyPair } from '@nats-io/nk
 import { expect, test } from 'vitest';
 import { HoldpointError } from '../values/errors.ts';
 import { nkeyOf } from './nkey.ts';
-import { loginEnd, loginSecrets, type LoginText, natsLogin } from './nats-login.ts';
+import { loginSecrets, type LoginText, natsLogin } from './nats-login.ts';
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const LINE = '-'.repeat(5);
@@ -89,12 +89,6 @@ test('a file that is half written leaves the previous login in use', () => {
   const answer = login(() => bytes(text));
   text = creds(user).slice(0, 60);
   expect(answer('nonce').nkey).toBe(worker.getPublicKey());
-});
-
-test('only .creds can end', () => {
-  expect(loginEnd(bytes(SEED))).toBeUndefined();
-  expect(loginEnd(bytes(creds(user)))).toBeUndefined();
-  expect(loginEnd(bytes(creds({ ...user, exp: 17 })))).toBe(17_000);
 });
 
 test('the secrets of a login are its seed and its JWT', () => {

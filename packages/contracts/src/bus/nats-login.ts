@@ -47,14 +47,6 @@ const jwtIn = (text: string): { readonly jwt: string; readonly claims: z.infer<t
   }
 };
 
-/** Time at which the login ends, in milliseconds; undefined for one without an end. */
-export const loginEnd = (content: Uint8Array): number | undefined => {
-  const text = new TextDecoder().decode(content);
-  if (!CREDS.test(text)) return undefined;
-  const { exp } = jwtIn(text).claims;
-  return exp === undefined || exp === 0 ? undefined : exp * 1_000;
-};
-
 /** The lines of a login that no output may show: the seed, and the JWT of `.creds`. */
 export const loginSecrets = (text: string): readonly string[] =>
   text.split(/\r?\n/).flatMap((line) => {
@@ -72,7 +64,13 @@ const userKey = (seed: string): Nkey => {
   throw invalid(NO_LOGIN);
 };
 
-const loginIn = (content: Uint8Array): NatsLogin => {
+type ReadLogin = {
+  readonly answer: NatsLogin;
+  /** In milliseconds; undefined for a login without an end. */
+  readonly end: number | undefined;
+};
+
+const loginIn = (content: Uint8Array): ReadLogin => {
   if (content.byteLength > LOGIN_MAX_BYTES) throw invalid(NO_LOGIN);
   const text = new TextDecoder().decode(content);
   const creds = CREDS.test(text) ? jwtIn(text) : undefined;
@@ -81,11 +79,15 @@ const loginIn = (content: Uint8Array): NatsLogin => {
   const { publicKey, sign } = userKey(seed ?? '');
   if (creds !== undefined && publicKey !== creds.claims.sub)
     throw invalid('the seed of the .creds is not that of their JWT: export them again');
-  return (nonce = '') => ({
-    ...(creds !== undefined && { jwt: creds.jwt }),
-    nkey: publicKey,
-    sig: sign(Buffer.from(nonce)).toString('base64url'),
-  });
+  const { exp = 0 } = creds?.claims ?? {};
+  return {
+    answer: (nonce = '') => ({
+      ...(creds !== undefined && { jwt: creds.jwt }),
+      nkey: publicKey,
+      sig: sign(Buffer.from(nonce)).toString('base64url'),
+    }),
+    end: exp === 0 ? undefined : exp * 1_000,
+  };
 };
 
 /**
@@ -95,9 +97,8 @@ const loginIn = (content: Uint8Array): NatsLogin => {
  */
 export const natsLogin = (login: LoginText, now: number = Date.now()): NatsLogin => {
   const read = typeof login === 'function' ? login : () => login;
-  const content = read();
-  let current = loginIn(content);
-  const end = loginEnd(content);
+  let current = loginIn(read());
+  const { end } = current;
   if (end !== undefined && end <= now)
     throw new HoldpointError(
       'BUS_LOGIN_EXPIRED',
@@ -109,6 +110,6 @@ export const natsLogin = (login: LoginText, now: number = Date.now()): NatsLogin
     } catch {
       // A file that is being replaced: the server judges the previous login, and the next connection reads again.
     }
-    return current(nonce);
+    return current.answer(nonce);
   };
 };
