@@ -35,7 +35,7 @@ const lookAt = (service: ServiceName, index: number) => {
   return {
     take: `${held} AS (
       UPDATE ${table(service)} o SET owner = ${owner}, epoch = o.epoch + (o.owner IS DISTINCT FROM ${owner})::int,
-             lasts_ms = ${LASTS}, until = clock_timestamp() + (${LASTS}) * ${MS},
+             (lasts_ms, until) = (SELECT lasts, clock_timestamp() + lasts * ${MS} FROM (SELECT ${LASTS} AS lasts) next),
              ran_out = CASE WHEN ${RAN_OUT} THEN clock_timestamp() ELSE o.ran_out END,
              session = mine.pid, session_start = mine.backend_start
         FROM mine
