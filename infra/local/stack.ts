@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { natsLoginFile } from '../credentials/read.ts';
@@ -45,17 +46,15 @@ export type StackOptions = {
 /** How services are spread over processes. */
 export type Form = 'core' | 'apart';
 
-/** `CORE_SERVICES` of the contracts, which would load their schemas. */
-const CORE: readonly ServiceName[] = services.filter((name) => name !== 'executor');
-
 /** The processes of the services, by name. */
 export const processesOf = (
   wanted: readonly ServiceName[],
   form: Form,
 ): readonly { readonly name: string; readonly services: readonly ServiceName[] }[] => {
   const alone = (names: readonly ServiceName[]) => names.map((name) => ({ name, services: [name] }));
-  if (form === 'apart' || !CORE.every((name) => wanted.includes(name))) return alone(wanted);
-  return [{ name: 'core', services: CORE }, ...alone(wanted.filter((name) => !CORE.includes(name)))];
+  const core: readonly ServiceName[] = CORE_SERVICES;
+  if (form === 'apart' || !core.every((name) => wanted.includes(name))) return alone(wanted);
+  return [{ name: 'core', services: core }, ...alone(wanted.filter((name) => !core.includes(name)))];
 };
 
 export type RunningStack = {

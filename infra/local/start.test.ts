@@ -28,6 +28,7 @@ test('the process that stays beside the services loads no library, and of the pa
     'packages/cli/src/bus/running-pointer.ts',
     'packages/cli/src/kit/sinks.ts',
     'packages/cli/src/kit/usage-error.ts',
+    'packages/contracts/src/bus/subjects.ts',
   ]);
   expect(files.filter((file) => /infra\/local\/(steps|greet|operator)\.ts/.test(file))).toEqual([]);
 });

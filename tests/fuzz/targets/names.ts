@@ -8,9 +8,8 @@ import {
   NodeId,
   TaskId,
   taskIdFrom,
-  TOKEN,
 } from '@holdpoint/contracts/values/ids';
-import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import { filters, subjects, TOKEN } from '@holdpoint/contracts/bus/subjects';
 import { wireHeaders } from '@holdpoint/runtime/bus/headers';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';

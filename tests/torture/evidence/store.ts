@@ -1,4 +1,4 @@
-import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { TOKEN } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import type { Deployment } from '../deployment/deployment.ts';

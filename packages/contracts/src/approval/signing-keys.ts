@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { TOKEN } from '../values/ids.ts';
+import { TOKEN } from '../bus/subjects.ts';
 import { createVerifier, keyIdOf } from '../values/jws.ts';
 
 /** A public key of the approvals service. Executors and verifiers of the audit log use it. */

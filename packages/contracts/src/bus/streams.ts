@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { TOKEN } from '../values/ids.ts';
-import { filters, type ServiceName, subjects } from './subjects.ts';
+import { filters, type ServiceName, subjects, TOKEN } from './subjects.ts';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,5 @@
-import { TOKEN } from '../values/ids.ts';
+/** One token of a NATS subject: no dot, wildcard or white space. */
+export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A NATS subject of checked tokens. Only this file builds subjects. */
 export type Subject = string & { readonly Subject: unique symbol };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ApprovalId, EffectId, NodeId, TaskId, TOKEN } from '../values/ids.ts';
+import { TOKEN } from '../bus/subjects.ts';
+import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { CanonicalEffect, Digest } from './canonical-effect.ts';
 import { Grant } from './grant.ts';
 

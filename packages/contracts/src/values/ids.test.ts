@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { TOKEN } from '../bus/subjects.ts';
 import {
   ApprovalId,
   approvalIdOf,
@@ -15,7 +16,6 @@ import {
   repositoryIdOf,
   TaskId,
   taskIdFrom,
-  TOKEN,
   withTimeOf,
 } from './ids.ts';
 

@@ -1,8 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-
-/** One token of a NATS subject: no dot, wildcard or white space. */
-export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+import { TOKEN } from '../bus/subjects.ts';
 
 const token = <Brand extends string>() =>
   z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();

@@ -1,4 +1,4 @@
-import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { TOKEN } from '@holdpoint/contracts/bus/subjects';
 import { ReviewKind } from '@holdpoint/contracts/workflow/review';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { TOKEN } from '@holdpoint/contracts/bus/subjects';
 import { shown, type Report } from '../problems/report.ts';
 import type { RawArtifact, RawNode, TemplateFile } from './schema.ts';
 import type { TemplateContract, TemplateNode } from './template.ts';

@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { TOKEN } from '@holdpoint/contracts/bus/subjects';
 
 /** Orders of pending requests (three) and decided ones (two). */
 export type Order = 'oldest' | 'expiring' | 'risk' | 'decided' | 'newest';

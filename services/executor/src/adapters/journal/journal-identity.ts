@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { TOKEN } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import { replaceFile } from '../files/durable-file.ts';
 
