@@ -35,8 +35,8 @@ export type FoundationOptions = Home & {
   readonly natsUrl?: string | undefined;
   /** Prefers little memory over throughput. */
   readonly isSmall?: boolean | undefined;
-  /** Runs between the steps, and throws to end the start. */
-  readonly checkpoint?: () => void;
+  /** Ends the start, between its steps or in the search for NATS. */
+  readonly signal?: AbortSignal;
 };
 
 /** A data folder with credentials, a registry of processes, and the two servers, ready for services. */
@@ -87,7 +87,7 @@ export const takeDataDir = async (home: Home): Promise<Claim> => {
 
 /** Starts what all stacks of processes have in common, in a data folder that the caller has taken. */
 export const startFoundation = async (options: FoundationOptions): Promise<Foundation> => {
-  const { root, dataDir, progress, undo, env = process.env, checkpoint = () => undefined } = options;
+  const { root, dataDir, progress, undo, env = process.env, signal } = options;
   const credentialsDir = join(dataDir, 'credentials');
   const logs = join(dataDir, 'logs');
   const logFile = (name: string) => join(logs, `${name}.log`);
@@ -103,7 +103,7 @@ export const startFoundation = async (options: FoundationOptions): Promise<Found
       return undefined;
     }
     const where = { dir: join(dataDir, 'nats'), port: ports.nats, monitorPort: ports.natsMonitor };
-    const program = await runStep('prepareNats', { ...where, credentialsDir }, { progress, env });
+    const program = await runStep('prepareNats', { ...where, credentialsDir }, { progress, env, signal });
     const server = await progress.step('starting NATS', () =>
       runNats({ ...where, program, logFile: logFile('nats') }),
     );
@@ -128,11 +128,11 @@ export const startFoundation = async (options: FoundationOptions): Promise<Found
     await registry.add({ name: 'nats', pid: nats.child().pid, marker: join(dataDir, 'nats') });
   };
   await registerNats();
-  checkpoint();
+  signal?.throwIfAborted();
   await progress.step('migrating the database', () =>
     runStep('database', { admin: postgres.admin, credentialsDir, root }),
   );
-  checkpoint();
+  signal?.throwIfAborted();
   return {
     registry,
     credentialsDir,

@@ -87,9 +87,7 @@ export const createStack = (options: StackOptions): Stack => {
   let starting: Promise<RunningStack> | undefined;
   let stopping: Promise<void> | undefined;
 
-  const continueUnlessStopped = () => {
-    if (stopping !== undefined) throw new Problem('stopped while it was starting');
-  };
+  const leave = new AbortController();
 
   const startServices = async (foundation: Foundation): Promise<readonly ServiceProcess[]> => {
     const { natsUrl, database, credentialsDir, ports, logFile, registry } = foundation;
@@ -126,7 +124,7 @@ export const createStack = (options: StackOptions): Stack => {
           say: progress.say,
         }),
       );
-    const patience = { timeoutMs: READY_WITHIN_MS, stopping: () => stopping !== undefined };
+    const patience = { timeoutMs: READY_WITHIN_MS, stopping: () => leave.signal.aborted };
     await progress.step('starting the services', () =>
       Promise.all(started.map((service) => awaitReady(service, patience))),
     );
@@ -159,10 +157,16 @@ export const createStack = (options: StackOptions): Stack => {
     const claim = await takeDataDir(home);
     await mkdir(ownRepositories, { recursive: true });
     const { ports, natsUrl, isSmall } = options;
-    const checkpoint = continueUnlessStopped;
-    const foundation = await startFoundation({ ...home, root, ports, natsUrl, isSmall, checkpoint });
+    const foundation = await startFoundation({
+      ...home,
+      root,
+      ports,
+      natsUrl,
+      isSmall,
+      signal: leave.signal,
+    });
     const started = await startServices(foundation);
-    continueUnlessStopped();
+    leave.signal.throwIfAborted();
     if (options.keepServers === true) keepServers(foundation);
     const description = describe(foundation, started);
     await claim.publish(description);
@@ -171,6 +175,7 @@ export const createStack = (options: StackOptions): Stack => {
   };
 
   const unwind = async (): Promise<void> => {
+    leave.abort(new Problem('stopped while it was starting'));
     await starting?.catch(() => undefined);
     await undo.run();
   };

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { generateCredentials } from '../credentials/generate.ts';
 import { layout } from '../credentials/layout.ts';
@@ -12,7 +15,7 @@ import { commandOf } from './process/pid.ts';
 import { startNats } from './nats/configured-nats.ts';
 import { findNats, natsSearchOf } from './nats/nats-program.ts';
 import { poll } from './poll.ts';
-import { choosePorts } from './ports.ts';
+import { choosePorts, portOf } from './ports.ts';
 import { silent } from './progress.ts';
 
 const START_WITHIN_MS = 90_000;
@@ -201,6 +204,39 @@ test(
     );
     started.process.kill('SIGINT');
     expect(await started.exited).toBe(0);
+  },
+);
+
+test(
+  'Ctrl-C during the download of NATS ends npm start at once, and leaves nothing half done',
+  { timeout: 180_000 },
+  async () => {
+    // A proxy that never answers stands for a slow network.
+    let isAsked = false;
+    const proxy = createServer().on('connect', () => (isAsked = true));
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onTestFinished(() => void proxy.close());
+    const withoutNats = (process.env['PATH'] ?? '')
+      .split(delimiter)
+      .filter((folder) => !existsSync(join(folder, 'nats-server')));
+    const cache = join(dataDir, 'cache');
+    const started = launch('infra/local/start.ts', [], {
+      PATH: withoutNats.join(delimiter),
+      XDG_CACHE_HOME: cache,
+      NODE_USE_ENV_PROXY: '1',
+      HTTPS_PROXY: `http://127.0.0.1:${String(portOf(proxy))}`,
+    });
+    await poll(async () => (isAsked ? true : undefined), {
+      timeoutMs: START_WITHIN_MS,
+      what: 'the start asks for the download',
+    });
+    started.process.kill('SIGINT');
+    expect(await started.exited).toBe(0);
+    // It waits for no answer, and tries no other way.
+    expect(started.output()).not.toContain('nats-server by');
+    expect(await readdir(join(cache, 'holdpoint'))).toEqual([]);
+    await expect(readFile(join(dataDir, 'running.json'))).rejects.toThrow('ENOENT');
   },
 );
 

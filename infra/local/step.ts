@@ -9,8 +9,8 @@ import type { StepAnswer, StepMessage, Steps } from './steps.ts';
 type StepOptions = {
   readonly progress?: Progress;
   readonly env?: NodeJS.ProcessEnv;
-  /** Ends the process. */
-  readonly signal?: AbortSignal;
+  /** Ends the process, which is awaited. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Runs a step of a start in a process of its own: its libraries take no memory beside the services afterwards. */
@@ -20,11 +20,10 @@ export const runStep = async <Name extends keyof Steps>(
   { progress = silent, env = process.env, signal }: StepOptions = {},
 ): Promise<Awaited<ReturnType<Steps[Name]>>> => {
   type Result = Awaited<ReturnType<Steps[Name]>>;
-  const child = fork(programFile(root, 'infra/local/steps.ts'), [name], {
-    env,
-    execArgv: [],
-    ...(signal !== undefined && { signal }),
-  });
+  signal?.throwIfAborted();
+  const child = fork(programFile(root, 'infra/local/steps.ts'), [name], { env, execArgv: [] });
+  const end = (): void => void child.kill();
+  signal?.addEventListener('abort', end);
   const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
   const answers: StepAnswer<Result>[] = [];
   child.on('message', (message: StepMessage<Result>) => {
@@ -32,7 +31,8 @@ export const runStep = async <Name extends keyof Steps>(
     else answers.push(message);
   });
   child.send({ input });
-  await ended;
+  await ended.finally(() => signal?.removeEventListener('abort', end));
+  signal?.throwIfAborted();
   const [answer = { problem: `the step ${name} of the start ended without an answer` }] = answers;
   if ('result' in answer) return answer.result;
   throw new Problem(answer.problem);

@@ -22,7 +22,10 @@ const steps = {
   prepareNats: async (config: Omit<NatsConfig, 'program'>, progress: Progress): Promise<NatsProgram> => {
     const { findNats, natsSearchOf } = await import('./nats/nats-program.ts');
     const { writeNatsConfig } = await import('./nats/configured-nats.ts');
-    const program = await findNats(natsSearchOf(process.env), progress);
+    const leave = new AbortController();
+    // What is half downloaded is removed before the process ends.
+    process.once('SIGTERM', () => leave.abort());
+    const program = await findNats({ ...natsSearchOf(process.env), signal: leave.signal }, progress);
     await writeNatsConfig({ ...config, program });
     return program;
   },

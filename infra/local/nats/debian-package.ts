@@ -56,6 +56,7 @@ const newerSuite = async (apt: Apt, scratch: string): Promise<readonly string[]>
 export const fetchDebianPackage = async (
   target: string,
   from: 'this suite' | 'a newer suite',
+  signal?: AbortSignal,
 ): Promise<void> => {
   await mkdir(dirname(target), { recursive: true });
   const scratch = await mkdtemp(`${target}.`);
@@ -68,7 +69,7 @@ export const fetchDebianPackage = async (
           ...['APT::Sandbox::User=root', 'Acquire::Retries=1', ...settings].flatMap((each) => ['-o', each]),
           ...args,
         ],
-        { cwd: scratch, timeoutMs },
+        { cwd: scratch, timeoutMs, signal },
       );
   const apt = aptWith([]);
   /** With lists of its own, so that it works without root and on images that ship without lists. */
@@ -98,7 +99,7 @@ export const fetchDebianPackage = async (
     }
     const archive = (await readdir(scratch)).find((name) => name.endsWith('.deb'));
     if (archive === undefined) throw new Error('apt-get download left no package');
-    await run('dpkg-deb', ['-x', archive, 'unpacked'], { cwd: scratch, timeoutMs: 60_000 });
+    await run('dpkg-deb', ['-x', archive, 'unpacked'], { cwd: scratch, timeoutMs: 60_000, signal });
     await rename(join(scratch, 'unpacked', 'usr', 'sbin', 'nats-server'), target);
   } finally {
     await rm(scratch, { recursive: true, force: true });

@@ -18,7 +18,9 @@ let dir = '';
 let server: Server;
 let release: Release;
 let body: Buffer;
-let answer: 'archive' | 'tampered' | 'missing' | 'silence' | 'half' = 'archive';
+let answer: 'archive' | 'tampered' | 'missing' | 'silence' | 'half' | 'slow' = 'archive';
+/** Called when half of a slow archive has left. */
+let onHalf = (): void => undefined;
 
 const makeArchive = async (): Promise<Buffer> => {
   const folder = archiveName({ ...natsRelease, version: '9.9.9' }, PLATFORM).replace('.tar.gz', '');
@@ -41,6 +43,11 @@ beforeAll(async () => {
     if (answer === 'half') {
       response.writeHead(200, { 'content-length': body.length });
       response.write(body.subarray(0, body.length / 2), () => response.destroy());
+      return;
+    }
+    if (answer === 'slow') {
+      response.writeHead(200, { 'content-length': body.length });
+      response.write(body.subarray(0, body.length / 2), () => onHalf());
       return;
     }
     const tampered = Buffer.from(body);
@@ -89,6 +96,16 @@ describe('the download of a release', () => {
     expect(await readdir(cache)).toEqual([]);
   });
 
+  test('that is aborted ends before the server has sent the rest, and leaves nothing behind', async () => {
+    answer = 'slow';
+    const leave = new AbortController();
+    onHalf = () => leave.abort(new Error('Ctrl-C'));
+    await expect(downloadRelease(release, PLATFORM, target, { signal: leave.signal })).rejects.toThrow(
+      /nats-server-.*: Ctrl-C/,
+    );
+    expect(await readdir(cache)).toEqual([]);
+  });
+
   test('that the server does not have says so', async () => {
     answer = 'missing';
     await expect(downloadRelease(release, PLATFORM, target)).rejects.toThrow('HTTP 404');
@@ -96,7 +113,9 @@ describe('the download of a release', () => {
 
   test('gives up on a server that does not answer', async () => {
     answer = 'silence';
-    await expect(downloadRelease(release, PLATFORM, target, 200)).rejects.toThrow('no answer within 0.2 s');
+    await expect(downloadRelease(release, PLATFORM, target, { answerWithinMs: 200 })).rejects.toThrow(
+      'no answer within 0.2 s',
+    );
   });
 
   test('says why there is no connection', async () => {

@@ -30,12 +30,23 @@ const readBounded = async (body: AsyncIterable<unknown>): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-const request = async (url: string, answerWithinMs: number): Promise<Buffer> => {
+type DownloadOptions = {
+  readonly answerWithinMs?: number;
+  /** Ends the download. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+const request = async (
+  url: string,
+  { answerWithinMs = ANSWER_WITHIN_MS, signal }: DownloadOptions,
+): Promise<Buffer> => {
   const abort = new AbortController();
   const give = (reason: string) => () => abort.abort(new Error(reason));
   let timer = setTimeout(give(`no answer within ${answerWithinMs / 1_000} s`), answerWithinMs);
   try {
-    const response = await fetch(url, { signal: abort.signal });
+    const response = await fetch(url, {
+      signal: signal === undefined ? abort.signal : AbortSignal.any([abort.signal, signal]),
+    });
     if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
     clearTimeout(timer);
     timer = setTimeout(give(`not complete within ${COMPLETE_WITHIN_MS / 1_000} s`), COMPLETE_WITHIN_MS);
@@ -55,12 +66,12 @@ export const downloadRelease = async (
   release: Release,
   platform: string,
   target: string,
-  answerWithinMs = ANSWER_WITHIN_MS,
+  options: DownloadOptions = {},
 ): Promise<void> => {
   const expected = release.sha256[platform];
   if (expected === undefined) throw new Error(`no checksum is pinned for ${platform}`);
   const name = archiveName(release, platform);
-  const archive = await request(`${release.baseUrl}/${name}`, answerWithinMs);
+  const archive = await request(`${release.baseUrl}/${name}`, options);
   const actual = createHash('sha256').update(archive).digest('hex');
   if (actual !== expected)
     throw new Error(`${name} has SHA-256 ${actual} instead of ${expected}: it was thrown away`);
@@ -68,7 +79,7 @@ export const downloadRelease = async (
   const scratch = await mkdtemp(`${target}.`);
   try {
     await writeFile(join(scratch, name), archive);
-    await run('tar', ['-xzf', name], { cwd: scratch, timeoutMs: 60_000 });
+    await run('tar', ['-xzf', name], { cwd: scratch, timeoutMs: 60_000, signal: options.signal });
     await rename(join(scratch, name.replace(/\.tar\.gz$/, ''), 'nats-server'), target);
   } catch (error) {
     throw new Error(`${name} could not be unpacked: ${messageOf(error)}`, { cause: error });

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { findNats } from './nats-program.ts';
 import type { NatsSearch } from './nats-program.ts';
 import { natsRelease } from './nats-release.ts';
+import { poll } from '../poll.ts';
 import { createProgress, silent } from '../progress.ts';
 
 let dir = '';
@@ -51,6 +53,28 @@ test('one that is too old is passed over for the one that was downloaded before'
 test('the package that was fetched before is used before anything is fetched again', async () => {
   const path = await program('cache', 'nats-server-of-the-distribution', '2.12.1');
   expect(await findNats(search(), silent)).toMatchObject({ path, version: { major: 2, minor: 12 } });
+});
+
+test('a search that is ended tries no further way', async () => {
+  await program('bin', 'docker', '0');
+  await writeFile(join(dir, 'bin', 'docker'), `#!/bin/sh\ntouch ${dir}/asked\nexec sleep 600\n`);
+  const leave = new AbortController();
+  const lines: string[] = [];
+  const path = process.env['PATH'] ?? '';
+  process.env['PATH'] = `${join(dir, 'bin')}:${path}`;
+  onTestFinished(() => void (process.env['PATH'] = path));
+  const found = findNats(
+    search({ docker: true, go: true, signal: leave.signal }),
+    createProgress((line) => void lines.push(line)),
+  );
+  found.catch(() => undefined); // awaited below
+  await poll(async () => (existsSync(join(dir, 'asked')) ? true : undefined), {
+    timeoutMs: 60_000,
+    what: 'the search asks Docker',
+  });
+  leave.abort(new Error('Ctrl-C'));
+  await expect(found).rejects.toThrow('Ctrl-C');
+  expect(lines).toEqual(['  nats-server by download: no checksum is pinned for plan9-amd64']);
 });
 
 test('without a NATS server the error lists how each way failed and the next step', async () => {

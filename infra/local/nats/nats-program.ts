@@ -34,6 +34,8 @@ export type NatsSearch = {
   readonly release?: typeof natsRelease;
   readonly docker?: boolean;
   readonly go?: boolean;
+  /** Ends the search. */
+  readonly signal?: AbortSignal;
 };
 
 const OLDEST = `${OLDEST_SERVER.major}.${OLDEST_SERVER.minor}`;
@@ -89,19 +91,20 @@ const cached = async (target: string): Promise<NatsProgram> => {
 
 const download = async (search: NatsSearch): Promise<NatsProgram> => {
   const { release, target } = released(search);
-  await downloadRelease(release, search.platform, target);
+  await downloadRelease(release, search.platform, target, { signal: search.signal });
   return binary(target, 'the official release');
 };
 
 const fromDocker = async (search: NatsSearch): Promise<NatsProgram> => {
+  const { signal } = search;
   if (search.docker === false) throw new Error('not wanted');
-  await run('docker', ['version', '--format', '{{.Server.Version}}'], { timeoutMs: 10_000 });
+  await run('docker', ['version', '--format', '{{.Server.Version}}'], { timeoutMs: 10_000, signal });
   try {
-    await run('docker', ['image', 'inspect', dockerImage], { timeoutMs: 10_000 });
+    await run('docker', ['image', 'inspect', dockerImage], { timeoutMs: 10_000, signal });
   } catch {
-    await run('docker', ['pull', '--quiet', dockerImage], { timeoutMs: PULL_WITHIN_MS });
+    await run('docker', ['pull', '--quiet', dockerImage], { timeoutMs: PULL_WITHIN_MS, signal });
   }
-  const text = await run('docker', ['run', '--rm', dockerImage, '--version'], { timeoutMs: 60_000 });
+  const text = await run('docker', ['run', '--rm', dockerImage, '--version'], { timeoutMs: 60_000, signal });
   return {
     kind: 'docker',
     image: dockerImage,
@@ -112,7 +115,7 @@ const fromDocker = async (search: NatsSearch): Promise<NatsProgram> => {
 
 const withGo = async (search: NatsSearch): Promise<NatsProgram> => {
   if (search.go === false) throw new Error('not wanted');
-  await buildWithGo((search.release ?? natsRelease).version, built(search));
+  await buildWithGo((search.release ?? natsRelease).version, built(search), search.signal);
   return binary(built(search), 'built with Go');
 };
 
@@ -120,11 +123,12 @@ const fromDistribution = async (search: NatsSearch, progress: Progress): Promise
   if (!search.platform.startsWith('linux-')) throw new Error('there is no apt-get on this system');
   const target = packaged(search);
   try {
-    await fetchDebianPackage(target, 'this suite');
+    await fetchDebianPackage(target, 'this suite', search.signal);
     return await binary(target, "the distribution's package");
   } catch (error) {
+    search.signal?.throwIfAborted();
     progress.say(`  nats-server of this suite: ${messageOf(error)}`);
-    await fetchDebianPackage(target, 'a newer suite');
+    await fetchDebianPackage(target, 'a newer suite', search.signal);
     return binary(target, 'the package of a newer suite of the distribution');
   }
 };
@@ -153,6 +157,7 @@ export const findNats = async (search: NatsSearch, progress: Progress): Promise<
     try {
       return await (label === undefined ? attempt() : progress.step(label, attempt));
     } catch (error) {
+      search.signal?.throwIfAborted();
       if (label === undefined) continue;
       if (name === 'download') refusals.push(`${name}: ${messageOf(error)}`);
       progress.say(`  nats-server by ${name}: ${messageOf(error)}`);
