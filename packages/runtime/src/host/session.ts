@@ -63,8 +63,8 @@ export const createSession = (
   };
 
   const keep = (id: string, loaded: Loaded): void => {
-    const { isOver } = kindNamed(kinds, loaded.kind);
-    cache.put(id, loaded, isOver?.(loaded.state) === true);
+    const kind = kindNamed(kinds, loaded.kind);
+    cache.put(id, loaded, kind.isOver?.(loaded.state) === true);
   };
 
   const load = ({ kind, aggregate }: Target): Loaded => {
