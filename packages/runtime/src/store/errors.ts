@@ -15,8 +15,8 @@ export const classify = (error: unknown): unknown => {
   return error;
 };
 
-/** Connection lost, too many of them, shutting down or crashed, out of disk or memory. */
-const AWAY = /^(08|53|57|58|XX)[0-9A-Z]{3}$/;
+/** Connection lost, too many of them, shutting down or crashed, out of disk or memory; 40P01, 55P03: a migration holds the table. */
+const AWAY = /^((08|53|57|58|XX)[0-9A-Z]{3}|40P01|55P03)$/;
 /** Messages and codes of the driver and the system for an unreachable server, and for the pool of a service that stops. */
 const UNREACHED =
   /timeout|terminated|after calling end|ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT/i;
