@@ -1,5 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { executorConsumer } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { ConfigError } from '@holdpoint/runtime/service/config';
@@ -207,6 +208,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
     {
       service: 'executor',
       decides: 'every replica',
+      reads: pools.map(executorConsumer),
       migrations: join(import.meta.dirname, '..', 'migrations'),
       seal: {
         current: () => signer,

@@ -1,4 +1,5 @@
 import { openInTime } from '@holdpoint/contracts/bus/client-connection';
+import type { ConsumerDeclaration } from '@holdpoint/contracts/bus/streams';
 import { type LoginText, natsLogin } from '@holdpoint/contracts/bus/nats-login';
 import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
 import { errorFields } from '../engine/error-fields.ts';
@@ -11,6 +12,8 @@ export type BusSettings = {
   readonly seed: LoginText | undefined;
   /** The bus user. Its name is the inbox prefix, outside of which it may not subscribe. */
   readonly user: string;
+  /** Consumers beside those of the contracts that the user must be allowed to read. */
+  readonly reads?: readonly ConsumerDeclaration[] | undefined;
 };
 
 /** Every user has an inbox prefix of its own, so that no user can read the responses to another. */
@@ -34,8 +37,9 @@ export const connectBus = async (settings: BusSettings, log: Logger): Promise<Na
     (error) => log.warn(errorFields(error), 'the login reached the bus too late: trying again'),
   );
   try {
-    const { user, seed } = settings;
-    await examineBus(first, user, { inboxPrefix: inboxPrefixOf(user), hasLogin: seed !== undefined });
+    const { user, seed, reads } = settings;
+    const inboxPrefix = inboxPrefixOf(user);
+    await examineBus(first, user, { inboxPrefix, hasLogin: seed !== undefined, reads });
   } finally {
     await first.close();
   }

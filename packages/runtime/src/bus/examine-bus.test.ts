@@ -1,4 +1,5 @@
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { executorConsumer } from '@holdpoint/contracts/bus/streams';
+import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { expect, test } from 'vitest';
 import { examineBus } from './examine-bus.ts';
 
@@ -27,4 +28,24 @@ test.each([
   ['without any limit', undefined],
 ])('a login %s does not become the service', async (_whose, allow) => {
   await expect(examine(allow)).rejects.toMatchObject({ code: 'BUS_USER_WRONG' });
+});
+
+test('a login that may not read a pool is refused with the setting', async () => {
+  const bus = busOf(['_INBOX_executor.>']);
+  const request: NatsConnection['request'] = (subject, ...rest) =>
+    subject.endsWith('.executor-nosuch')
+      ? Promise.reject(new errors.PermissionViolationError('no', 'publish', subject))
+      : bus.request(subject, ...rest);
+  const examinePools = (...pools: readonly string[]) =>
+    examineBus({ ...bus, request }, 'executor', {
+      inboxPrefix: '_INBOX_executor',
+      hasLogin: true,
+      reads: pools.map(executorConsumer),
+    });
+  await expect(examinePools('default', 'nosuch')).rejects.toMatchObject({
+    code: 'BUS_USER_WRONG',
+    message:
+      'the bus user executor may not read executor-nosuch: list the pool in HOLDPOINT_DEPLOYMENT_POOLS',
+  });
+  await expect(examinePools('default', 'web')).resolves.toBeUndefined();
 });

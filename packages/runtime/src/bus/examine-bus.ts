@@ -5,7 +5,7 @@ import {
   serverProblem,
   unansweredProblem,
 } from '@holdpoint/contracts/bus/server-needs';
-import { consumers } from '@holdpoint/contracts/bus/streams';
+import { type ConsumerDeclaration, consumers } from '@holdpoint/contracts/bus/streams';
 import { USER_INFO } from '@holdpoint/contracts/bus/subjects';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { JetStreamApiError } from '@nats-io/jetstream';
@@ -28,10 +28,13 @@ const wrongUser = (user: string, cause?: unknown): HoldpointError =>
     cause,
   );
 
+const lookAt = ({ stream, name }: Pick<ConsumerDeclaration, 'stream' | 'name'>): string =>
+  `$JS.API.CONSUMER.INFO.${stream}.${name}`;
+
 /** A request of the JetStream API that only this user may send. */
 const ownRequest = (user: string): string => {
   const own = consumers.find(({ service }) => service === user);
-  return own === undefined ? '$JS.API.INFO' : `$JS.API.CONSUMER.INFO.${own.stream}.${own.name}`;
+  return own === undefined ? '$JS.API.INFO' : lookAt(own);
 };
 
 const UserInfo = z.object({
@@ -71,6 +74,29 @@ const askJetStream = async (connection: NatsConnection, user: string): Promise<n
   return answer && ApiAnswer.parse(answer.json()).error?.err_code;
 };
 
+/** A pool that the permissions of the bus do not list would be asked for without end. */
+const checkReads = async (
+  connection: NatsConnection,
+  user: string,
+  reads: readonly ConsumerDeclaration[],
+): Promise<void> => {
+  for (const consumer of reads)
+    try {
+      await ask(connection, lookAt(consumer), user);
+    } catch (cause) {
+      if (!(cause instanceof HoldpointError && cause.code === 'BUS_USER_WRONG')) throw cause;
+      const message = `the bus user ${user} may not read ${consumer.name}: list the pool in HOLDPOINT_DEPLOYMENT_POOLS`;
+      throw refusal({ code: 'BUS_USER_WRONG', message }, cause);
+    }
+};
+
+export type Login = {
+  readonly inboxPrefix: string;
+  readonly hasLogin: boolean;
+  /** Consumers beside those of the contracts that this login reads. */
+  readonly reads?: readonly ConsumerDeclaration[] | undefined;
+};
+
 /**
  * Checks what a restart cannot mend: the version and limits of the server, the user of the login, and the way of its account to
  * the streams. Throws `HoldpointError` with a `BUS_` code.
@@ -78,7 +104,7 @@ const askJetStream = async (connection: NatsConnection, user: string): Promise<n
 export const examineBus = async (
   connection: NatsConnection,
   user: string,
-  { inboxPrefix, hasLogin }: { readonly inboxPrefix: string; readonly hasLogin: boolean },
+  { inboxPrefix, hasLogin, reads = [] }: Login,
 ): Promise<void> => {
   const { version = '', max_payload = 0 } = connection.info ?? {};
   const unfit = serverProblem(version, max_payload);
@@ -87,6 +113,7 @@ export const examineBus = async (
   const code = await askJetStream(connection, user);
   const problem = code === undefined ? undefined : accountProblem(code, user);
   if (problem !== undefined) throw refusal(problem);
+  await checkReads(connection, user, reads);
 };
 
 /** The remedy for an error of the user that creates streams, if there is one; else the error itself. */

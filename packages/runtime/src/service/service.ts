@@ -1,3 +1,4 @@
+import type { ConsumerDeclaration } from '@holdpoint/contracts/bus/streams';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { HEADERS, type HeaderPairs } from '@holdpoint/contracts/bus/cloudevents';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -65,6 +66,8 @@ export type ServiceIdentity<S extends ServiceName> = {
   readonly topologySeedFile?: string | undefined;
   /** The streams and consumers that this user creates. Left out: those of the contracts. */
   readonly topology?: Topology;
+  /** Consumers beside those of the contracts that it reads. */
+  readonly reads?: readonly ConsumerDeclaration[];
   /** The key that seals its messages. */
   readonly seal: SealSource;
   /** Which of its replicas decide. Left out: one at a time. */
@@ -184,7 +187,7 @@ type Links = {
 };
 
 const connect = async (
-  { service, topologySeedFile }: ServiceIdentity<ServiceName>,
+  { service, topologySeedFile, reads }: ServiceIdentity<ServiceName>,
   env: ServiceEnv,
   log: Logger,
 ): Promise<Links> => {
@@ -197,7 +200,7 @@ const connect = async (
   const pool = createPool({ ...database, max: env.HOLDPOINT_DATABASE_CONNECTIONS_MAX - 1 }, log);
   const leasePool = createLeasePool(database, log);
   const [connection, topology] = await Promise.all([
-    connectBus(bus, log),
+    connectBus({ ...bus, reads }, log),
     topologySeed && connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log),
   ]);
   return { pool, leasePool, connection, topology };
