@@ -5,10 +5,19 @@ import { isAway, isSqlState } from './errors.ts';
 const withCode = (code: string, message = ''): Error => Object.assign(new Error(message), { code });
 
 describe('the store is away', () => {
-  test.each(['57P01', '57P02', '57P03', '57014', '08006', '53100', '53300', '58030', 'XX000', '40P01', '55P03'])(
-    '%s',
-    (code) => expect(isAway(withCode(code))).toBe(true),
-  );
+  test.each([
+    '57P01',
+    '57P02',
+    '57P03',
+    '57014',
+    '08006',
+    '53100',
+    '53300',
+    '58030',
+    'XX000',
+    '40P01',
+    '55P03',
+  ])('%s', (code) => expect(isAway(withCode(code))).toBe(true));
   test.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND'])('%s', (code) =>
     expect(isAway(withCode(code))).toBe(true),
   );
