@@ -146,7 +146,7 @@ export const HealthPage = () => {
                 <th scope="col">Queue</th>
                 <th scope="col">Messages kept</th>
                 <th scope="col">Size</th>
-                <th scope="col">Backlog by consumer</th>
+                <th scope="col">Backlog by service</th>
               </tr>
             </thead>
             <tbody>

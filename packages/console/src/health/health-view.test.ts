@@ -21,17 +21,24 @@ test('the executor service names missing executors', () => {
   expect(services[0]?.missing).toEqual(['2d0a']);
 });
 
-test('streams show the backlog of each consumer', () => {
+test('streams show the backlog of each service over all of its consumers', () => {
   const health = healthOf({
     streams: [
       {
         name: 'HP_CMD',
         messages: 3,
-        consumers: [{ name: 'c', service: 'executor', pending: 2, ackPending: 1 }],
+        consumers: [
+          { name: 'c', service: 'executor', pending: 2, ackPending: 1 },
+          { name: 'd', service: 'recovery', pending: 7, ackPending: 0 },
+          { name: 'e', service: 'executor', pending: 3, ackPending: 4 },
+        ],
       },
     ],
   });
-  expect(health.streams[0]?.consumers).toEqual([{ name: 'executor', pending: 2, unacknowledged: 1 }]);
+  expect(health.streams[0]?.consumers).toEqual([
+    { name: 'executor', pending: 5, unacknowledged: 5 },
+    { name: 'recovery', pending: 7, unacknowledged: 0 },
+  ]);
 });
 
 test('a dead letter without an id is omitted', () => {

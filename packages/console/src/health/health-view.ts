@@ -27,6 +27,21 @@ const textsIn = (value: unknown): readonly string[] =>
 const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
+/** A service may have several consumers of a stream. Their backlogs are one row. */
+const backlogsOf = (consumers: readonly Bag[]): readonly Consumer[] => {
+  const byName = new Map<string, Consumer>();
+  for (const consumer of consumers) {
+    const name = textIn(consumer['service']) ?? textIn(consumer['name']) ?? '?';
+    const { pending, unacknowledged } = byName.get(name) ?? { pending: 0, unacknowledged: 0 };
+    byName.set(name, {
+      name,
+      pending: pending + (numberIn(consumer['pending']) ?? 0),
+      unacknowledged: unacknowledged + (numberIn(consumer['ackPending']) ?? 0),
+    });
+  }
+  return [...byName.values()];
+};
+
 /** Parses leniently: this page must work with a broken system. */
 export const healthOf = (value: unknown): HealthView => {
   const { services, streams } = bagOf(value);
@@ -44,11 +59,7 @@ export const healthOf = (value: unknown): HealthView => {
       description: textIn(description),
       messages: numberIn(messages),
       bytes: numberIn(bytes),
-      consumers: listOf(consumers).map((consumer) => ({
-        name: textIn(consumer['service']) ?? textIn(consumer['name']) ?? '?',
-        pending: numberIn(consumer['pending']) ?? 0,
-        unacknowledged: numberIn(consumer['ackPending']) ?? 0,
-      })),
+      consumers: backlogsOf(listOf(consumers)),
     })),
   };
 };
