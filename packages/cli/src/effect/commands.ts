@@ -6,6 +6,7 @@ import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { effectText, recordsOf } from './show.ts';
 import { addClaimants } from './claimants.ts';
+import { addRequest } from './request.ts';
 import { addUndo } from './undo.ts';
 
 export const addEffect = (program: Command, session: Session): void => {
@@ -14,7 +15,7 @@ export const addEffect = (program: Command, session: Session): void => {
     program
       .command('effect')
       .alias('effects')
-      .description('list, show and undo effects, and list the programs that claim them'),
+      .description('request, list, show and undo effects, and list the programs that claim them'),
     'effect list t-4k2m9x1c7h0a',
   );
   withExample(
@@ -64,6 +65,7 @@ export const addEffect = (program: Command, session: Session): void => {
       ),
     'effect show e-7h2k9m1x4c0a5b3d',
   );
+  addRequest(effect, session);
   addUndo(effect, session);
   addClaimants(effect, session);
 };

@@ -1,20 +1,10 @@
-import type { CapabilityView } from '@holdpoint/contracts/effect/views';
 import { Audience } from '@holdpoint/contracts/workflow/audience';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
-import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
-import {
-  CapabilityLabel,
-  Pool,
-  SideEffectKind,
-  WAIT_MAX_MS,
-  type WorkflowDefinition,
-} from '@holdpoint/contracts/workflow/workflow';
-import { defaultGate } from '@holdpoint/workflows/files/gate-source';
+import { CapabilityLabel, Pool, SideEffectKind, WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';
-import type { Client } from '../bus/client.ts';
+import type { RequestedEffect } from '../effect/effect-workflow.ts';
 import { AttemptId } from './documents.ts';
 
 /** Input of `task_request_approval`. */
@@ -78,15 +68,10 @@ const ApprovalRequest = z.object(ApprovalInput);
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
 
 /** A complete effect. */
-export type EffectTaskRequest = Omit<ApprovalRequest, 'goal' | 'uses' | 'args' | 'target'> & {
-  readonly goal: string;
-  readonly uses: NonNullable<ApprovalRequest['uses']>;
-  readonly args: JsonObject;
-  readonly target: string;
-};
+export type AgentEffect = Omit<ApprovalRequest, 'goal' | 'uses' | 'args' | 'target'> & RequestedEffect;
 
 /** The effect of a request. `goal` is that of the running task. Throws `CONTRACT_INVALID`. */
-export const effectOf = (request: ApprovalRequest, goal: string | undefined): EffectTaskRequest => {
+export const effectOf = (request: ApprovalRequest, goal: string | undefined): AgentEffect => {
   const { uses, args, target } = request;
   const purpose = request.goal ?? request.requested_action ?? goal;
   if (uses === undefined || args === undefined || target === undefined || purpose === undefined)
@@ -98,65 +83,3 @@ export const effectOf = (request: ApprovalRequest, goal: string | undefined): Ef
 };
 
 const GOAL_MAX = 10_000;
-
-/** The node of the effect. */
-export const EFFECT = 'effect' as NodeId;
-
-const capability = async (client: Client, uses: EffectTaskRequest['uses']): Promise<CapabilityView> => {
-  const { items } = await client.call('executor', 'capabilities', { uses });
-  const found = items.find((item) => item.uses === uses);
-  if (found !== undefined) return found;
-  throw new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', `no executor supports ${uses}`);
-};
-
-/**
- * A workflow with one effect and the shipped gate. The policy floor bounds audience, quorum and four eyes, and the
- * capability derives kind and target: an agent can only ask for more.
- */
-export const effectWorkflow = async (
-  client: Client,
-  request: EffectTaskRequest,
-  task: TaskId,
-): Promise<WorkflowDefinition> => {
-  const { uses, args, target, quorum, fourEyes } = request;
-  const { effectClass, kind: only } = await capability(client, uses);
-  const gate = defaultGate();
-  const policy = {
-    ...gate.policy,
-    ...(quorum !== undefined && { quorum }),
-    ...(fourEyes !== undefined && { fourEyes }),
-  };
-  const node = (id: string, usesControl: string, after: readonly NodeId[]) => ({
-    id: NodeId.parse(id),
-    uses: CapabilityLabel.parse(usesControl),
-    after: [...after],
-    args: {},
-  });
-  return {
-    id: 'agent-effect',
-    version: '1',
-    nodes: [
-      node('prepare', 'control.prepare', []),
-      {
-        id: EFFECT,
-        uses,
-        after: [NodeId.parse('prepare')],
-        args,
-        effect: {
-          kind: request.side_effect_kind ?? only ?? 'write_external',
-          effectClass,
-          // One task per effect: submitting the same task again returns the same effect.
-          idempotencyKey: request.idempotency_key ?? `agent:${task}`,
-          target,
-          ...(request.rollback_hint !== undefined && { rollbackHint: request.rollback_hint }),
-          pool: request.pool ?? DEFAULT_POOL,
-          audience: request.audience ?? [],
-          approvalTimeoutMs: request.timeoutMs ?? DECISION_MS,
-          ...(request.timeoutMs !== undefined && { endsOnExpiry: true }),
-          ...((quorum !== undefined || fourEyes !== undefined) && { gate: { ...gate, policy } }),
-        },
-      },
-      node('done', 'control.terminal', [EFFECT]),
-    ],
-  };
-};

@@ -4,9 +4,10 @@ import { hasCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ApprovalId, newTaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Client } from '../bus/client.ts';
+import { EFFECT, effectWorkflow } from '../effect/effect-workflow.ts';
 import type { Acting } from './acting.ts';
 import { attemptIn, currentNode, requestDocument } from './documents.ts';
-import { EFFECT, type ApprovalRequest, effectOf, effectWorkflow } from './effect-task.ts';
+import { type ApprovalRequest, effectOf } from './effect-task.ts';
 import { waitForTask } from './waiting.ts';
 
 /** A request reaches its gate within seconds, unless a service is down. */
@@ -86,7 +87,7 @@ export const requestApproval = async (
     return answerOf(client, { task: origin.task, approval: own }, signal);
   const id = taskIdFor(request, origin);
   const effect = effectOf(request, origin?.task.goal);
-  const definition = await effectWorkflow(client, effect, id);
+  const definition = await effectWorkflow(client, 'agent-effect', effect, id);
   const criteria = origin?.task.acceptanceCriteria;
   await client.call('orchestrator', 'submit', {
     id,
