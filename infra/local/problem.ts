@@ -16,7 +16,7 @@ export const describeFailure = (error: unknown): string => {
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** The bus refuses an executor of an unlisted pool again and again, and it never becomes ready. */
+/** An executor of an unlisted pool never becomes ready. */
 const unlistedPool = async ({
   HOLDPOINT_EXECUTOR_POOLS: wanted,
   HOLDPOINT_DEPLOYMENT_POOLS: listed,

@@ -23,7 +23,7 @@ const steps = {
     const { findNats, natsSearchOf } = await import('./nats/nats-program.ts');
     const { writeNatsConfig } = await import('./nats/configured-nats.ts');
     const leave = new AbortController();
-    // What is half downloaded is removed before the process ends.
+    // A start removes a partial download before it ends.
     process.once('SIGTERM', () => leave.abort());
     const program = await findNats({ ...natsSearchOf(process.env), signal: leave.signal }, progress);
     await writeNatsConfig({ ...config, program });

@@ -21,7 +21,7 @@ export const reportFailure = (error: unknown): { readonly code: number; readonly
     return { code: EXIT.failed, line: `error ${printable(`${error.code}: ${error.message}`)}` };
   if (error instanceof UsageError)
     return { code: EXIT.usage, line: `error USAGE: ${printable(error.message)}` };
-  // As the services do: what runs or prepares a deployment takes its settings from the environment.
+  // The environment gives the settings of a deployment. Services end with the same code.
   if (error instanceof ConfigError)
     return { code: EXIT_CONFIG, line: `error CONFIG: ${printable(error.message)}` };
   // Commander has printed its own message; help and version are not failures.

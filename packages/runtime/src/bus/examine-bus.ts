@@ -74,7 +74,7 @@ const askJetStream = async (connection: NatsConnection, user: string): Promise<n
   return answer && ApiAnswer.parse(answer.json()).error?.err_code;
 };
 
-/** A pool that the permissions of the bus do not list would be asked for without end. */
+/** Without this check an executor asks forever for a pool that the permissions of the bus lack. */
 const checkReads = async (
   connection: NatsConnection,
   user: string,

@@ -55,7 +55,7 @@ test('states of aggregates that are over take a tenth of the places, and open on
   expect(known('over', 100)).toEqual(['over98', 'over99']);
 });
 
-test('a state that is over replaces the open one of its aggregate, and the other way round', () => {
+test('the latest state of an aggregate replaces the earlier one, open or over', () => {
   const cache = createCache(20);
   cache.put('a', at(1), false);
   cache.put('a', at(2), true);
