@@ -42,7 +42,12 @@ export const addRequest = (effect: Command, { use, lines, json }: Session): void
         ) =>
           use(async (client) => {
             const { goal, target } = wanted;
-            const definition = await effectWorkflow(client, 'one-effect', { ...wanted, uses, args }, id);
+            const definition = await effectWorkflow(
+              client,
+              'one-effect',
+              { ...wanted, uses, args, idempotency_key: `request:${id}` },
+              id,
+            );
             const answer = await client.call('orchestrator', 'submit', {
               id,
               workflow: definition.id,
