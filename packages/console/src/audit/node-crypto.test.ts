@@ -7,6 +7,7 @@ describe('the hash of the browser', () => {
     '%j has the hash of Node.js',
     (data) => {
       expect(hash('sha256', data)).toBe(crypto.hash('sha256', data));
+      expect(hash('sha256', data, 'binary')).toBe(crypto.hash('sha256', data, 'binary'));
       expect(Buffer.from(hash('sha256', data, 'buffer'))).toEqual(crypto.hash('sha256', data, 'buffer'));
     },
   );

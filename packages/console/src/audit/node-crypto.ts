@@ -4,16 +4,17 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 // The part of `node:crypto` that contracts need. Browsers offer their own hash only over HTTPS,
 // which a console inside a company may lack.
 
-/** SHA-256, in hexadecimal or as bytes. */
-export function hash(algorithm: string, data: string | Uint8Array, encoding?: 'hex'): string;
+/** SHA-256, in hexadecimal, as bytes, or with one character for each byte. */
+export function hash(algorithm: string, data: string | Uint8Array, encoding?: 'hex' | 'binary'): string;
 export function hash(algorithm: string, data: string | Uint8Array, encoding: 'buffer'): Uint8Array;
 export function hash(
   algorithm: string,
   data: string | Uint8Array,
-  encoding: 'hex' | 'buffer' = 'hex',
+  encoding: 'hex' | 'binary' | 'buffer' = 'hex',
 ): string | Uint8Array {
   if (algorithm !== 'sha256') throw new TypeError(`no ${algorithm} in a browser`);
   const digest = sha256(typeof data === 'string' ? new TextEncoder().encode(data) : data);
+  if (encoding === 'binary') return String.fromCharCode(...digest);
   return encoding === 'hex' ? bytesToHex(digest) : digest;
 }
 
