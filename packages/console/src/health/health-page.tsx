@@ -1,10 +1,9 @@
-import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { streams } from '@holdpoint/contracts/bus/streams';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, Section, When } from '../parts/bits.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
-import { mayDo, useSession } from '../session/context.ts';
+import { createKey, mayDo, useSession } from '../session/context.ts';
 import { textFor } from '../tasks/labels.ts';
 import { size } from '../text/time.ts';
 import { RemoteEffects } from './remote-effects.tsx';
@@ -33,7 +32,7 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
   const send = async (verb: 'retry' | 'drop'): Promise<void> => {
     setBusy(true);
     try {
-      await caller.send(`dlq/${verb}`, { id: letter.id }, { key: orderedUuid() });
+      await caller.send(`dlq/${verb}`, { id: letter.id }, { key: createKey() });
       say(verb === 'retry' ? 'Retried.' : 'Dropped.', 'good');
     } catch (error) {
       say(textOfError(error), 'bad');

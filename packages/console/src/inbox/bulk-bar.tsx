@@ -1,10 +1,9 @@
-import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
-import { useSession } from '../session/context.ts';
+import { createKey, useSession } from '../session/context.ts';
 import { fateOf } from './sent-decision.ts';
 import { refusalText } from './use-decision.ts';
 
@@ -52,7 +51,7 @@ export const BulkBar = ({
           decision,
           ...(comment.trim() !== '' && { comment: comment.trim() }),
         },
-        { key: orderedUuid() },
+        { key: createKey() },
       );
       const refused = items.flatMap((item) => ('error' in item ? [item.error.message] : []));
       say(

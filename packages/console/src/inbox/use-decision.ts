@@ -1,4 +1,3 @@
-import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
 import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
@@ -6,7 +5,7 @@ import { useRef, useState } from 'preact/hooks';
 import { pollUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
-import { useSession } from '../session/context.ts';
+import { createKey, useSession } from '../session/context.ts';
 import { fateOf } from './sent-decision.ts';
 
 /** A decision to send; `respond` answers a question. */
@@ -68,7 +67,7 @@ export const useDecision = (onSettled: () => void) => {
 
   const sent = async (view: ApprovalView, decision: Decision): Promise<Sending> => {
     // A decision that is sent again keeps its key.
-    key.current ??= orderedUuid();
+    key.current ??= createKey();
     try {
       const request = { id: view.id, digest: digestShown(view), ...decision } as DecideApproval;
       const { approvalsMissing: missing = 0 } = await caller.ask('approvals', 'decide', request, {

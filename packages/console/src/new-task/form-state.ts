@@ -1,4 +1,4 @@
-import { newTaskId } from '@holdpoint/contracts/values/ids';
+import { createKey } from '../session/context.ts';
 import { NOTHING_TYPED, type Typed } from './submission.ts';
 
 /** Draft of a new task. It survives navigation and sign-in, but not a reload. */
@@ -11,6 +11,8 @@ export type Draft = {
 };
 
 const drafts = new Map<string, Draft>();
+
+export const newTaskId = (): string => `t-${createKey().replaceAll('-', '').slice(0, 20)}`;
 
 const createDraft = (): Draft => ({
   id: newTaskId(),

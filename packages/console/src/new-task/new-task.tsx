@@ -1,4 +1,3 @@
-import { newTaskId } from '@holdpoint/contracts/values/ids';
 import type { OfferedWorkflow, WorkflowInput } from '@holdpoint/contracts/workflow/offered-workflow';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Busy, Empty, Problem } from '../parts/bits.tsx';
@@ -6,7 +5,7 @@ import { Safe } from '../parts/safe.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
-import { type Draft, draftOf, dropDraft, keepDraft } from './form-state.ts';
+import { type Draft, draftOf, dropDraft, keepDraft, newTaskId } from './form-state.ts';
 import { InputField, Labelled } from './input-fields.tsx';
 import {
   ANY_INPUTS,

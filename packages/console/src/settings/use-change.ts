@@ -1,8 +1,7 @@
-import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import { useRef, useState } from 'preact/hooks';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
-import { useSession } from '../session/context.ts';
+import { createKey, useSession } from '../session/context.ts';
 
 /** Sends one change at a time, announces its success and keeps its problem. */
 export const useChange = (onDone: () => void) => {
@@ -16,7 +15,7 @@ export const useChange = (onDone: () => void) => {
     setBusy(true);
     setProblem(undefined);
     try {
-      await work(orderedUuid());
+      await work(createKey());
       say(done);
       return true;
     } catch (error) {

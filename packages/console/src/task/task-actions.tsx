@@ -1,9 +1,8 @@
-import { orderedUuid } from '@holdpoint/contracts/values/ids';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useRef, useState } from 'preact/hooks';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';
-import { mayDo, useSession } from '../session/context.ts';
+import { createKey, mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 
 type Verb = 'pause' | 'resume' | 'retry' | 'skip' | 'done' | 'cancel' | 'fork';
@@ -66,7 +65,7 @@ export const TaskActions = ({
 
   const send = async (chosen: Verb): Promise<void> => {
     // The key makes a repeated request count once.
-    key.current ??= orderedUuid();
+    key.current ??= createKey();
     const options = { key: key.current };
     const { id } = task;
     const job = {
