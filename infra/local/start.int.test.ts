@@ -259,7 +259,7 @@ describe('an external NATS server', () => {
       });
       try {
         const started = launch('infra/local/start.ts', ['--no-sample'], { HOLDPOINT_NATS_URL: server.url });
-        await until(started, /^ +next .*\nCtrl-C stops everything/m);
+        await until(started, /^ +next .*\n +hints .*\nCtrl-C stops everything/m);
         expect(started.output()).not.toContain('approval approve');
         started.process.kill('SIGINT');
         expect(await started.exited).toBe(0);
