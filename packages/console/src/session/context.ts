@@ -1,3 +1,4 @@
+import { randomUUID } from '../audit/node-crypto.ts';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { createContext } from 'preact';
@@ -39,11 +40,5 @@ export const useSession = (): Session => {
 export const mayDo = ({ scopes }: Me, scope: string): boolean =>
   (scopes as readonly string[]).includes(scope);
 
-/** A key for one user action, kept for retries. `randomUUID` needs HTTPS. */
-export const createKey = (): string => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = Array.from(bytes, (byte, i) =>
-    (i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte).toString(16).padStart(2, '0'),
-  ).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-};
+/** A key for one user action, kept for retries. */
+export const createKey = randomUUID;
