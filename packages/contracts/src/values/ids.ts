@@ -103,6 +103,8 @@ export const orderedUuid = (now = Date.now()): string => {
 
 /** Until the year 2109, 7 characters count the ticks since 1970. */
 const TIME_LENGTH = 7;
+/** Length of the hash behind a time. */
+const TIMED_HASH_LENGTH = 10;
 const TICK_MS = 128;
 
 const timeText = (ms: number): string => {
@@ -116,7 +118,9 @@ const timeText = (ms: number): string => {
 };
 
 const UUID_7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/i;
-const TIMED = /^[aet]-([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{10}$/;
+const TIMED = new RegExp(
+  `^[aet]-([${ALPHABET}]{${String(TIME_LENGTH)}})[${ALPHABET}]{${String(TIMED_HASH_LENGTH)}}$`,
+);
 
 /** The time that a UUID of version 7 or an id of a task, approval or effect begins with. */
 const timeIn = (text: string): string | undefined => {
@@ -142,7 +146,8 @@ const derivedId = <Id extends string>(
   length: number,
 ): Id => {
   const time = timeIn(origin);
-  const text = time === undefined ? shortHash(parts, length) : `${time}${shortHash(parts, 10)}`;
+  const text =
+    time === undefined ? shortHash(parts, length) : `${time}${shortHash(parts, TIMED_HASH_LENGTH)}`;
   return `${letter}-${text}` as Id;
 };
 
