@@ -1,7 +1,7 @@
 import type { CapabilityView } from '@holdpoint/contracts/effect/views';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
+import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Audience } from '@holdpoint/contracts/workflow/audience';
 import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
@@ -16,12 +16,11 @@ import type { Client } from '../bus/client.ts';
 
 /** One exact effect, and what its requester demands of the decision. */
 export type RequestedEffect = {
-  readonly goal: string;
   readonly uses: z.infer<typeof CapabilityLabel>;
   readonly args: JsonObject;
   readonly target: string;
   readonly side_effect_kind?: SideEffectKind | undefined;
-  readonly idempotency_key?: string | undefined;
+  readonly idempotency_key: string;
   readonly rollback_hint?: string | undefined;
   readonly audience?: Audience | undefined;
   readonly quorum?: number | undefined;
@@ -49,7 +48,6 @@ export const effectWorkflow = async (
   client: Client,
   id: string,
   request: RequestedEffect,
-  task: TaskId,
 ): Promise<WorkflowDefinition> => {
   const { uses, args, target, quorum, fourEyes } = request;
   const { effectClass, kind: only } = await capability(client, uses);
@@ -59,8 +57,8 @@ export const effectWorkflow = async (
     ...(quorum !== undefined && { quorum }),
     ...(fourEyes !== undefined && { fourEyes }),
   };
-  const node = (id: string, usesControl: string, after: readonly NodeId[]) => ({
-    id: NodeId.parse(id),
+  const node = (name: string, usesControl: string, after: readonly NodeId[]) => ({
+    id: NodeId.parse(name),
     uses: CapabilityLabel.parse(usesControl),
     after: [...after],
     args: {},
@@ -78,8 +76,7 @@ export const effectWorkflow = async (
         effect: {
           kind: request.side_effect_kind ?? only ?? 'write_external',
           effectClass,
-          // One task per effect: submitting the same task again returns the same effect.
-          idempotencyKey: request.idempotency_key ?? `agent:${task}`,
+          idempotencyKey: request.idempotency_key,
           target,
           ...(request.rollback_hint !== undefined && { rollbackHint: request.rollback_hint }),
           pool: request.pool ?? DEFAULT_POOL,

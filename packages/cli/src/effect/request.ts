@@ -38,16 +38,11 @@ export const addRequest = (effect: Command, { use, lines, json }: Session): void
       .action(
         (
           uses: RequestedEffect['uses'],
-          { arg: args = {}, json: asJson, id = newTaskId(), ...wanted }: Options,
+          { arg: args = {}, json: asJson, id = newTaskId(), goal, ...wanted }: Options,
         ) =>
           use(async (client) => {
-            const { goal, target } = wanted;
-            const definition = await effectWorkflow(
-              client,
-              'one-effect',
-              { ...wanted, uses, args, idempotency_key: `request:${id}` },
-              id,
-            );
+            const effect = { ...wanted, uses, args, idempotency_key: `request:${id}` };
+            const definition = await effectWorkflow(client, 'one-effect', effect);
             const answer = await client.call('orchestrator', 'submit', {
               id,
               workflow: definition.id,
@@ -56,7 +51,9 @@ export const addRequest = (effect: Command, { use, lines, json }: Session): void
             });
             if (asJson) json(answer);
             else
-              lines([`task ${answer.id} is ${answer.phase}: approve ${uses} on ${target} to carry it out`]);
+              lines([
+                `task ${answer.id} is ${answer.phase}: approve ${uses} on ${wanted.target} to carry it out`,
+              ]);
             return undefined;
           }),
       ),

@@ -68,7 +68,8 @@ const ApprovalRequest = z.object(ApprovalInput);
 export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
 
 /** A complete effect. */
-export type AgentEffect = Omit<ApprovalRequest, 'goal' | 'uses' | 'args' | 'target'> & RequestedEffect;
+export type AgentEffect = Omit<ApprovalRequest, 'goal' | 'uses' | 'args' | 'target'> &
+  Pick<RequestedEffect, 'uses' | 'args' | 'target'> & { readonly goal: string };
 
 /** The effect of a request. `goal` is that of the running task. Throws `CONTRACT_INVALID`. */
 export const effectOf = (request: ApprovalRequest, goal: string | undefined): AgentEffect => {

@@ -87,7 +87,9 @@ export const requestApproval = async (
     return answerOf(client, { task: origin.task, approval: own }, signal);
   const id = taskIdFor(request, origin);
   const effect = effectOf(request, origin?.task.goal);
-  const definition = await effectWorkflow(client, 'agent-effect', effect, id);
+  // One task per effect: submitting the same task again returns the same effect.
+  const key = effect.idempotency_key ?? `agent:${id}`;
+  const definition = await effectWorkflow(client, 'agent-effect', { ...effect, idempotency_key: key });
   const criteria = origin?.task.acceptanceCriteria;
   await client.call('orchestrator', 'submit', {
     id,
