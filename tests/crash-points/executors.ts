@@ -132,6 +132,7 @@ export const startExecutors = (
     });
     desks.set(name, { life, desk: claimants });
     const adoption = simulatedAdoption(world, life, engine, { states, isQueued: runner.isQueued });
+    void adoption.endFormerStarts();
     const look = (): void => {
       reconcile();
       if (slots.areOpen()) {

@@ -11,6 +11,7 @@ import {
   confinement,
   dependents,
   effectArguments,
+  effectCrashes,
   executorReach,
   approvalsLaws,
   effectOrders,
@@ -355,6 +356,21 @@ export const SERVICE_BUGS: readonly Bug[] = [
     find: `|| status.began < before.written) return [];`,
     replace: `) return [];`,
     caughtBy: [reconciliation('a missing executor is awaited when %s')],
+  },
+  {
+    name: 'an executor ends the starts of another one',
+    file: 'services/executor/src/effect/decide.ts',
+    find: `entry.epoch !== epoch || entry.journal !== journal`,
+    replace: `entry.epoch !== epoch`,
+    caughtBy: [effectCrashes('keeps its lease when %s')],
+  },
+  {
+    name: 'a target is probed while a request of the ended executor may reach it',
+    file: 'services/executor/src/effect/decide.ts',
+    find: `  if (nextAfter(entry, 'worker_lost') !== 'repeat') return nothing;
+`,
+    replace: '',
+    caughtBy: [effectCrashes('keeps its lease when %s')],
   },
   {
     name: 'an effect starts before its journal record is on disk',

@@ -78,6 +78,7 @@ export const dispatch = of('packages/sdk/src/worker/dispatch.test.ts');
 export const admission = of('services/executor/src/effect/admission.test.ts');
 export const admissionWork = of('services/executor/src/effect/admission-work.test.ts');
 export const workOrders = of('tests/integration/executor/work-orders.int.test.ts');
+export const effectCrashes = of('services/executor/src/effect/crashes.test.ts');
 export const effectOrders = of('tests/integration/executor/effect-orders.int.test.ts');
 export const httpRequest = of('services/executor/src/capabilities/http/http-request.test.ts');
 export const confinement = of('services/executor/src/adapters/process/confinement.test.ts');

@@ -17,7 +17,7 @@ import { sealSignerOf } from '@holdpoint/runtime/service/seal-key';
 import { reachOf, startEnrolment } from './adapters/enrolment/enrolment.ts';
 import { takeOwnKey } from './adapters/enrolment/own-key.ts';
 import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
-import { createAdoption, waitingOrders } from './adapters/ledger/adoption.ts';
+import { createAdoption, startsUnderWay, waitingOrders } from './adapters/ledger/adoption.ts';
 import { createClaimants } from './adapters/claimants/claimants.ts';
 import { Hint } from './adapters/claimants/hints.ts';
 import { remoteOrders } from './adapters/claimants/remote-orders.ts';
@@ -264,7 +264,9 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
           });
           const hearing = listener.listen([hints], (_subject, body) => claimants.hear(parseAs(Hint, body)));
           const adoption = createAdoption(engine, {
+            journal: journal.id,
             find: waitingOrders(pool, pools),
+            findStarts: startsUnderWay(pool),
             isQueued: runner.isQueued,
             clock: systemClock,
             lookMs: config.timing.reofferMs,
@@ -279,6 +281,7 @@ export const define = async (settings: NodeJS.ProcessEnv, log: Logger): Promise<
             fence,
             slots: places,
             report: (entry) => reportJournalled(engine, entry),
+            beforeFirst: adoption.endFormerStarts,
             ready: Promise.all([following.asked, key.enrolled]),
             log,
           });

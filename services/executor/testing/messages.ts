@@ -19,6 +19,9 @@ import {
   workOf,
 } from './orders.ts';
 
+/** A slot of an executor with a journal. */
+const journalled = { ...slot, journal: 'journal-1' };
+
 const other = effectOf({ args: { file: 'sample.txt', line: 'other' } });
 const opaque = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
 
@@ -85,7 +88,7 @@ const messageOf = ({
       arbitrary: fc
         .record({
           payload: fc.constantFrom(...ordered),
-          slot: fc.option(fc.constant(slot), { nil: undefined }),
+          slot: fc.option(fc.constant(journalled), { nil: undefined }),
         })
         .map((order) => ({ kind: 'run', ...order }) as const),
     },
@@ -108,7 +111,7 @@ const messageOf = ({
     {
       weight: 3,
       arbitrary: fc.constantFrom<EffectMessage>(
-        { kind: 'claim', id: EFFECT, slot },
+        { kind: 'claim', id: EFFECT, slot: journalled },
         { kind: 'timer', name: 'lease', data: null },
       ),
     },
@@ -122,6 +125,7 @@ const messageOf = ({
       { kind: 'deferred', attempt: 2, target: 'https://a.example', reason: 'its circuit is open' },
     ),
     epoch.map((of) => ({ kind: 'heartbeat', epoch: of }) as const),
+    epoch.map((of) => ({ kind: 'abandoned', epoch: of, journal: journalled.journal }) as const),
     fc
       .record({ epoch: fc.integer({ min: 1, max: epochsMax }), order: fc.constantFrom(...ordered) })
       .map((start) => ({ kind: 'journalled', ...start }) as const),

@@ -7,6 +7,7 @@ import {
   type CountedSystem,
   type CountedTask,
   endOf,
+  ledgerOf,
   order,
   stateOf,
   withCounter,
@@ -142,3 +143,28 @@ describe('an executor that is killed', () => {
     await expectEnds(KNOWN, 'after_publish:2');
   });
 });
+
+/** Longer than a restart takes on any machine. */
+const LONG_LEASE = { HOLDPOINT_TEST_LEASE_MS: '60000' };
+
+test.each(['keyed', 'work'] as const)(
+  'the next owner of the journal repeats a %s effect without waiting for the lease',
+  async (of) => {
+    const system = systems.get(of);
+    if (system === undefined) throw new Error(`no system for ${of}`);
+    const env = { ...system.executorEnv, ...LONG_LEASE };
+    const executor = await spawnVictim(system, 'executor', 'before_commit:2', env);
+    try {
+      await executor.started();
+      const task = await order(system, of);
+      await executor.isDead();
+      await expectEnd(system, task, HAPPENED);
+      const events = await ledgerOf(system, task);
+      const reasons = events.flatMap((event) => (event.type === 'in_doubt' ? [event.reason] : []));
+      expect([reasons.length, reasons[0]]).toEqual([1, expect.stringMatching(/^worker executor-.* has ended$/)]);
+      await untilHandled(system.client.connection);
+    } finally {
+      await executor.stop();
+    }
+  },
+);

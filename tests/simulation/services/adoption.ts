@@ -33,6 +33,14 @@ export const simulatedAdoption = (
   { states, isQueued }: { readonly states: () => Iterable<EffectState> } & Pick<Runner, 'isQueued'>,
 ): Adoption =>
   createAdoption(engine, {
+    journal: life.name,
+    // A new process reads them before it starts any.
+    findStarts: () =>
+      Promise.resolve(
+        [...states()].flatMap((state) =>
+          state.status === 'started' ? [{ id: state.entry.order.id, epoch: state.entry.epoch }] : [],
+        ),
+      ),
     find: () =>
       new Promise((resolve) => {
         world.timeline.in(CALL_MS, () => {

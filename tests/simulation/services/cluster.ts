@@ -193,6 +193,7 @@ export const startCluster = (
     desks.set(life.name, { life, desk: claimants });
     const states = () => world.books.executor.states.values();
     const adoption = simulatedAdoption(world, life, engine, { states, isQueued: runner.isQueued });
+    void adoption.endFormerStarts();
     adoption.open();
     adoptions.set(life.name, { life, adoption });
     const bindings = executorBindings({ slots, runner, claimants, pools: [DEFAULT_POOL] });

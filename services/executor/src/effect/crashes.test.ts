@@ -13,6 +13,7 @@ import {
   workOf,
 } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
+import { DEFAULT_TIMING } from './timing.ts';
 import { entryIn } from './state.ts';
 
 const given = specFor(decider);
@@ -29,7 +30,8 @@ const KINDS = [
 ] as const;
 
 type Cause = 'worker_lost' | 'outcome_unknown';
-const started = (order: ReturnType<typeof orderFor>, epoch: number): EffectEvent => ({
+type EffectStarted = Extract<EffectEvent, { type: 'started' }>;
+const started = (order: ReturnType<typeof orderFor>, epoch: number): EffectStarted => ({
   type: 'started',
   ...about,
   attempt: order.attempt,
@@ -129,4 +131,38 @@ test('a doubt that is only stated again counts no lost worker', () => {
     kept,
   );
   expect(entryIn(next)?.lost).toBe(1);
+});
+
+describe('a start whose journal has a new owner', () => {
+  const abandoned: EffectMessage = { kind: 'abandoned', epoch: 1, journal: 'journal-1' };
+  const begun = (order = orderFor(), change: Partial<EffectStarted> = {}): EffectEvent => ({
+    ...started(order, 1),
+    journal: 'journal-1',
+    ...change,
+  });
+
+  test.each(KINDS)('ends at once for the class %s, because a repeat does no harm', (_, order) => {
+    given(begun(order))
+      .when(abandoned, NOW)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat', cause: 'worker_lost' })
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + DEFAULT_TIMING.firstRepeatMs });
+  });
+
+  const remote = { claimant: 'c', x: 'x', claim: 'c-1', principal: 'p', leaseMs: 30_000, since: NOW };
+  const opaque = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
+  test.each([
+    ['a probeable target may still get its request', begun(orderFor(probeableOf()))],
+    ['a person decides about an opaque one', begun(orderFor(opaque))],
+    ['a claimant carries it out', begun(orderFor(), { remote })],
+    ['another executor began it', begun(orderFor(), { journal: 'journal-2' })],
+    ['a later start is under way', begun(orderFor(), { epoch: 3 })],
+  ])('keeps its lease when %s', (_, event) => {
+    given(event).when(abandoned, NOW).thenNothing();
+  });
+
+  test('keeps its lease when its third worker is lost', () => {
+    given(...after(orderFor(), 'worker_lost', 'worker_lost'))
+      .when({ ...abandoned, epoch: 5 }, NOW)
+      .thenNothing();
+  });
 });

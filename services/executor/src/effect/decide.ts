@@ -3,7 +3,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ClassOf, isWork, type KindOf, type Verify, whyRefused, type WorkRefusal } from './admission.ts';
 import { evolve } from './evolve.ts';
-import { cancelWork, markInDoubt, probed, startUnresolved } from './in-doubt.ts';
+import { cancelWork, markInDoubt, nextAfter, probed, startUnresolved } from './in-doubt.ts';
 import type { Admission, EffectDecision, EffectMessage, EffectWork, InDoubt } from './messages.ts';
 import { claim, defer, run } from './order.ts';
 import { journalled, outcome } from './outcome.ts';
@@ -97,6 +97,18 @@ const timerFired = (state: EffectState, name: string, at: Moment): EffectDecisio
   return decision(offer(state, state.entry.order, at));
 };
 
+/**
+ * A repeat that does no harm need not wait for the end of the lease. A probe waits for it: a request that the ended executor sent
+ * may still reach the target.
+ */
+const abandoned = (state: EffectState, epoch: number, journal: string, at: Moment): EffectDecision => {
+  if (state.status !== 'started' || state.remote !== undefined) return nothing;
+  const { entry } = state;
+  if (entry.epoch !== epoch || entry.journal !== journal) return nothing;
+  if (nextAfter(entry, 'worker_lost') !== 'repeat') return nothing;
+  return startUnresolved(state, `worker ${state.worker} has ended`, 'worker_lost', at);
+};
+
 export type EffectDeciderOptions = {
   readonly verify: Verify;
   /** The classes of all capabilities. Left out: of those that every executor has. */
@@ -149,6 +161,8 @@ export const createEffectDecider = ({
           return notGiven(state, message, at);
         case 'journalled':
           return journalled(state, message.order, message.epoch, at);
+        case 'abandoned':
+          return abandoned(state, message.epoch, message.journal, at);
         case 'timer':
           return timerFired(state, message.name, at);
       }

@@ -69,6 +69,8 @@ export type EffectMessage =
   | { readonly kind: 'not_given'; readonly epoch: number; readonly given: number; readonly error: ErrorBody }
   /** A journal has a start that the ledger may have lost when the database was restored. */
   | { readonly kind: 'journalled'; readonly order: RunEffect; readonly epoch: number }
+  /** The journal of this start has a new owner: the executor that began it has ended. */
+  | { readonly kind: 'abandoned'; readonly epoch: number; readonly journal: string }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
 
 /** Work of the executor after the commit of a decision. */

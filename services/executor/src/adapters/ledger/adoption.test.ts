@@ -16,6 +16,9 @@ import { createAdoption, type WaitingOrder } from './adoption.ts';
 const LOOK_MS = 5_000;
 const orderOf = (task: number): RunEffect => orderFor(effectOf({ task: TaskId.parse(`t-${String(task)}`) }));
 
+/** No start of a former owner is left. */
+const idleParts = { journal: 'journal-1', findStarts: () => Promise.resolve([]) };
+
 /** Executors on one ledger in memory. Capabilities are missing, so that a started effect ends at once. */
 const ledger = () => {
   const clock = stillClock(NOW);
@@ -75,6 +78,7 @@ const ledger = () => {
         const left = waiting().filter(({ createdAt }) => createdAt > (after?.createdAt ?? -1));
         return Promise.resolve(left.slice(0, limit));
       },
+      ...idleParts,
       isQueued: runner.isQueued,
       clock: still,
       lookMs: LOOK_MS,
@@ -173,6 +177,7 @@ test('looks at tens of thousands of waiting orders take place once a minute', as
         const from = (after?.createdAt ?? -1) + 1;
         return Promise.resolve(all.slice(from, from + limit));
       },
+      ...idleParts,
       isQueued: () => true,
       clock: { now: clock.now, after: () => () => undefined, every: () => () => undefined },
       lookMs: LOOK_MS,
@@ -193,6 +198,7 @@ test('the next look is due at once when effects were allowed to start anew durin
     { accept: () => expect.unreachable('no order waits') },
     {
       find: () => new Promise((resolve) => void found.push(resolve)),
+      ...idleParts,
       isQueued: () => false,
       clock: { now: () => 0, after: () => () => undefined, every: () => () => undefined },
       lookMs: LOOK_MS,
@@ -221,4 +227,37 @@ test('a stopping executor takes no orders', async () => {
   adoption.open();
   await pass(60_000);
   expect(counts.looks).toBe(0);
+});
+
+test('the starts under way are put to the decider with the journal of the executor', async () => {
+  const asked: unknown[] = [];
+  const { id } = orderOf(1);
+  const adoption = createAdoption(
+    {
+      accept: (routed, { committed, failed, unavailable }) => {
+        asked.push(routed);
+        if (asked.length === 1) committed(undefined);
+        else if (asked.length === 2) unavailable();
+        else failed({ code: 'RUNTIME_POISON', message: 'x' }, new Error('x'));
+      },
+    },
+    {
+      ...idleParts,
+      find: () => Promise.resolve([]),
+      findStarts: () => Promise.resolve([1, 3, 5].map((epoch) => ({ id, epoch }))),
+      isQueued: () => false,
+      clock: { now: () => 0, after: () => () => undefined, every: () => () => undefined },
+      lookMs: LOOK_MS,
+      log: silentLogger(),
+    },
+  );
+  // A start that the store does not end now ends with its lease.
+  await adoption.endFormerStarts();
+  expect(asked).toEqual(
+    [1, 3, 5].map((epoch) => ({
+      kind: 'effect',
+      aggregate: id,
+      message: { kind: 'abandoned', epoch, journal: 'journal-1' },
+    })),
+  );
 });

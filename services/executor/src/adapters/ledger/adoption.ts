@@ -5,6 +5,7 @@ import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import type { EffectMessage } from '../../effect/messages.ts';
 import type { ToEffect } from '../runner/runner.ts';
 
 /** An order that waits for a slot, by its age. */
@@ -32,8 +33,24 @@ export const waitingOrders =
     return Found.parse(rows);
   };
 
+/** A start under way. */
+export type UnderWay = { readonly id: EffectId; readonly epoch: number };
+
+const FIND_STARTS = `
+  SELECT h.id, (h.view->>'epoch')::int AS epoch FROM timers t JOIN heads h ON h.id = t.aggregate
+   WHERE t.name = 'lease' AND h.status = 'started'`;
+
+/** The starts of all executors: those with a lease. */
+export const startsUnderWay = (pool: Pool) => async (): Promise<readonly UnderWay[]> => {
+  const { rows } = await pool.query({ name: 'hp_started', text: FIND_STARTS });
+  return z.array(z.object({ id: EffectId, epoch: z.int() })).parse(rows);
+};
+
 export type AdoptionParts = {
+  /** The journal of this executor. */
+  readonly journal: string;
   readonly find: FindWaiting;
+  readonly findStarts: () => Promise<readonly UnderWay[]>;
   /** Whether this executor has the order in its queue. */
   readonly isQueued: (id: EffectId) => boolean;
   readonly clock: Clock;
@@ -49,32 +66,33 @@ const OFTEN_UP_TO = 1_000;
 const RAREST = 12;
 
 /**
- * Queues orders that wait in the ledger and not in this executor. Their executor is gone, or has no free slot. A look takes place as
+ * Takes over from executors that are gone. Queues orders that wait in the ledger and not in this executor. A look takes place as
  * soon as effects may start, and then every few seconds. With ten thousand waiting orders it takes place once a minute.
  */
 export const createAdoption = (
   engine: Pick<Engine<ToEffect>, 'accept'>,
-  { find, isQueued, clock, lookMs, log }: AdoptionParts,
+  { journal, find, findStarts, isQueued, clock, lookMs, log }: AdoptionParts,
 ) => {
   let isOpen = false;
   let drained = false;
   let dueAt = -Infinity;
 
-  /** Resolves when the order waits here, or no longer waits. An order that the store did not take is found by the next look. */
-  const offer = (id: EffectId): Promise<void> =>
+  /** Resolves after the decision. What the store did not take is found by the next look, or by its timer. */
+  const decide = (id: EffectId, message: EffectMessage): Promise<void> =>
     new Promise((resolve) => {
       engine.accept(
-        { kind: 'effect', aggregate: id, message: { kind: 'timer', name: 'slot', data: null } },
+        { kind: 'effect', aggregate: id, message },
         {
           committed: () => resolve(),
           failed: ({ code }) => {
-            log.error({ effect: id, code }, 'a waiting order cannot be offered');
+            log.error({ effect: id, code }, 'an effect of another executor cannot be taken over');
             resolve();
           },
           unavailable: () => resolve(),
         },
       );
     });
+  const offer = (id: EffectId): Promise<void> => decide(id, { kind: 'timer', name: 'slot', data: null });
 
   /** Returns how many orders wait. */
   const lookThrough = async (): Promise<number> => {
@@ -90,6 +108,11 @@ export const createAdoption = (
   };
 
   return {
+    /** Ends the starts of the journal's former owner. It has to be called before effects may start: later ones are this executor's. */
+    endFormerStarts: async (): Promise<void> => {
+      const starts = await findStarts();
+      await Promise.all(starts.map(({ id, epoch }) => decide(id, { kind: 'abandoned', epoch, journal })));
+    },
     /** Effects may start. */
     open: (): void => {
       if (isOpen || drained) return;

@@ -71,6 +71,7 @@ const start = (
   standings: ExecutorRegistry,
   tell: (entry: JournalEntry) => Promise<void> = () => Promise.resolve(),
   known: Promise<void> = Promise.resolve(),
+  beforeFirst: () => Promise<void> = () => Promise.resolve(),
 ) => {
   const slots = createSlots({ worker: 'worker-1' }, 1);
   const vouched: (number | undefined)[] = [];
@@ -85,6 +86,7 @@ const start = (
     fence: gate,
     slots: slots,
     report: tell,
+    beforeFirst,
     ready: known,
     log,
   });
@@ -113,6 +115,21 @@ test('no effect starts before the reconciler is ready', async () => {
   expect([slots.areOpen(), started.isOpen(), state.instances.size]).toEqual([false, false, 0]);
   known.resolve();
   await opens(slots, started);
+});
+
+test('the work before the first effect takes place once, while no effect may start', async () => {
+  const { standings } = ledger();
+  const seen: boolean[] = [];
+  const { slots, started } = start(standings, undefined, undefined, () => {
+    seen.push(slots.areOpen());
+    return seen.length === 1 ? Promise.reject(new Error('the ledger is away')) : Promise.resolve();
+  });
+  await vi.waitFor(() => expect(seen).toEqual([false]));
+  started.refused();
+  await opens(slots, started);
+  started.refused();
+  await opens(slots, started);
+  expect(seen).toEqual([false, false]);
 });
 
 describe('the database was restored', () => {

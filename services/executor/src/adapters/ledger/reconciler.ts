@@ -24,6 +24,8 @@ export type ReconcilerParts = {
   readonly slots: Pick<Slots, 'open' | 'close'>;
   /** Reports a start that the ledger may have lost; resolves once that is committed. */
   readonly report: (entry: JournalEntry) => Promise<void>;
+  /** Runs once, before the first effect may start. */
+  readonly beforeFirst: () => Promise<void>;
   /** The first pass waits for this. Never rejects. */
   readonly ready: Promise<unknown>;
   readonly log: Logger;
@@ -122,6 +124,7 @@ export const createReconciler = (parts: ReconcilerParts) => {
     const { generation, instances } = status;
     journal.reach(instances.get(journal.id)?.position ?? 0);
     await remember(status);
+    if (trusted === undefined) await parts.beforeFirst();
     trusted = status;
     waitsFor = [];
     fence.trust(generation);
