@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { digestShown } from '@holdpoint/contracts/approval/shown-effect';
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { isMissing } from '../credentials/keep.ts';
 import { poll } from './poll.ts';
@@ -11,7 +12,6 @@ const FILE = 'sample.txt';
 /** Long enough for a service that was killed in between to be started again. */
 const STEP_WITHIN_MS = 60_000;
 const EVERY_MS = 100;
-const SETTLED = new Set(['completed', 'failed', 'cancelled']);
 
 /** A service that does not answer may have been killed; one that has not heard of an approval yet will. */
 const passes = (error: unknown): boolean =>
@@ -55,7 +55,7 @@ export const decide = async (
 export const awaitEnd = (operator: Client, id: string): Promise<string> =>
   insist(`task ${id} ends`, async () => {
     const { phase } = await operator.call('orchestrator', 'get', { id });
-    return SETTLED.has(phase) ? phase : undefined;
+    return isEndPhase(phase) ? phase : undefined;
   });
 
 export const effectFile = (workspace: string): string => join(workspace, FILE);

@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
@@ -52,8 +53,7 @@ const taskOf = (id: string, { phase }: TaskState | ProgramState): string | undef
 /** A submission waits for the tasks that are under way. */
 const laneOf = ({ kind }: { readonly kind: string }): Lane => (kind === 'submit' ? 'next' : 'first');
 const creates = ({ kind }: { readonly kind: string }): boolean => kind === 'submit';
-const isOver = ({ phase }: TaskState | ProgramState): boolean =>
-  phase === 'completed' || phase === 'failed' || phase === 'cancelled';
+const isOver = ({ phase }: TaskState | ProgramState): boolean => isEndPhase(phase);
 const statusOf = ({ phase }: TaskState | ProgramState): string => phase;
 
 /** The three kinds of aggregates of this service. */

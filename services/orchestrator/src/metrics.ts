@@ -1,11 +1,10 @@
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
 import type { OrchestratorEvent } from './aggregates.ts';
 
 /** In seconds. */
 const TAKES = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
-const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Phases, durations and failures of tasks. */
 export const taskMetrics = (meter: Meter): ((event: CommittedEvent<OrchestratorEvent>) => void) => {
@@ -24,6 +23,6 @@ export const taskMetrics = (meter: Meter): ((event: CommittedEvent<OrchestratorE
     if (event.type === 'node_failed') nodes(1, { outcome: event.outcome });
     if (phase === undefined) return;
     entered(1, { phase });
-    if (ENDS.has(phase)) seconds(ageMs / 1_000, { phase });
+    if (isEndPhase(phase)) seconds(ageMs / 1_000, { phase });
   };
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -73,8 +73,6 @@ export const nodeOf = (view: TaskView, node: string): NodeView => {
 export const jobsOf = ({ nodes }: TaskView): Readonly<Record<string, string>> =>
   Object.fromEntries(nodes.map(({ id, job }) => [id, job]));
 
-const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
-
 /** Many tests poll in parallel, and the services have limited time for them. */
 const LOOK_EVERY_MS = 100;
 
@@ -88,7 +86,8 @@ export const untilRun = (
   until(`run ${run}: ${what}`, async () => {
     const view = await viewOf(stack, run);
     if (isSo(view)) return view;
-    if (ENDED.has(view.phase)) throw new Hopeless(`run ${run} ended before ${what}: ${JSON.stringify(view)}`);
+    if (isEndPhase(view.phase))
+      throw new Hopeless(`run ${run} ended before ${what}: ${JSON.stringify(view)}`);
     await sleep(LOOK_EVERY_MS);
     return undefined;
   });
@@ -98,7 +97,7 @@ export const untilJob = (stack: Stack, run: string, node: string, status: string
   untilRun(stack, run, `${node} is ${status}`, (view) => nodeOf(view, node).job === status);
 
 export const untilEnded = (stack: Stack, run: string): Promise<TaskView> =>
-  untilRun(stack, run, 'has ended', ({ phase }) => ENDED.has(phase));
+  untilRun(stack, run, 'has ended', ({ phase }) => isEndPhase(phase));
 
 type Submitted = Extract<TaskEvent, { readonly type: 'submitted' }>;
 

@@ -1,3 +1,4 @@
+import { EndPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +37,6 @@ const Pending = z.object({
 });
 
 const BUILT_WITHIN_MS = 20 * 60_000;
-const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
 describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => {
   let system: ComposeProject;
@@ -78,7 +78,7 @@ describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => 
       `task ${task.id} is ${phase}`,
       async () => {
         const now = await phaseOf(task);
-        if (now !== phase && ENDED.has(now)) throw new Hopeless(`task ${task.id} is ${now}, not ${phase}`);
+        if (now !== phase && isEndPhase(now)) throw new Hopeless(`task ${task.id} is ${now}, not ${phase}`);
         return now === phase ? now : undefined;
       },
       120_000,
@@ -312,7 +312,7 @@ describe.skipIf(obstacle !== undefined)('the system with Docker Compose', () => 
     await reaches(task, 'awaiting_approval');
     await system.kill('executor');
     await approve(task);
-    expect(ENDED).not.toContain(await phaseOf(task));
+    expect(EndPhase.options).not.toContain(await phaseOf(task));
     await system.compose(['up', '--detach', '--no-build', 'executor']);
     await reaches(task, 'completed');
     expect(await timesApplied(task)).toBe(1);

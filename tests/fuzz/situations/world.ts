@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import assert from 'node:assert/strict';
 import type { RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
@@ -237,7 +238,6 @@ const answersTo = (
 /** More than every task of this size needs. */
 const TURNS_MAX = 3_000;
 
-const isOver = ({ phase }: Task): boolean => ['completed', 'failed', 'cancelled'].includes(phase);
 /** A person may have to decide, or an artifact may come from a later task. */
 const waitsForOthers = (task: Task): boolean =>
   task.phase === 'paused' ||
@@ -283,7 +283,7 @@ export const runThrough = (first: TaskMessage, says: Answers): string => {
     }
     if (state.phase === 'absent' || turn > TURNS_MAX) break;
     if (queue.length > 0) continue;
-    if (isOver(state) || waitsForOthers(state)) return state.phase;
+    if (isEndPhase(state.phase) || waitsForOthers(state)) return state.phase;
     const [next] = [...timers].sort(([, one], [, other]) => one.dueAt - other.dueAt);
     assert.ok(next !== undefined, `nothing can wake it any more: ${JSON.stringify(state.counts)}`);
     const [name, { dueAt, data }] = next;

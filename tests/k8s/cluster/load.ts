@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { ApprovalId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { approvalIdOf } from '@holdpoint/contracts/values/ids';
 import { DECISION_MS } from '@holdpoint/contracts/workflow/side-effect';
@@ -17,7 +18,6 @@ export type LoadTask = {
 
 /** Long enough for every fault of a run: calls are repeated until the services are back. */
 const PATIENCE_MS = 10 * 60_000;
-const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 const unlessRefused = (error: unknown): never => {
   if (error instanceof Refusal && error.status !== 503 && error.code !== 'APPROVALS_UNKNOWN')
@@ -93,7 +93,7 @@ const end = ({ ask }: Client, { id }: LoadTask): Promise<string> =>
     async () => {
       const view = await ask('orchestrator', 'get', { id }).catch(unlessRefused);
       if (view.phase === 'completed') return 'completed';
-      return ENDED.has(view.phase) ? JSON.stringify(view) : undefined;
+      return isEndPhase(view.phase) ? JSON.stringify(view) : undefined;
     },
     PATIENCE_MS,
   );

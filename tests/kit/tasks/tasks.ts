@@ -7,14 +7,13 @@ import {
   TaskId,
 } from '@holdpoint/contracts/values/ids';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, type TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import { type Client, Refusal } from '../bus/client.ts';
 import { Hopeless, until } from '../until.ts';
 
 /** The node of the sample workflow that has the effect. */
 const APPEND = 'append' as NodeId;
-const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
 
 /** A refusal is an answer, unless the service is unavailable. */
 const unlessRefused = (error: unknown): never => {
@@ -66,7 +65,7 @@ export const waitForPhase = (client: Client, id: TaskId, phase: TaskPhase): Prom
     const view = await client.ask('orchestrator', 'get', { id });
     if (view.phase === phase) return view;
     const found = `task ${id} is ${view.phase}, not ${phase}: ${JSON.stringify(view)}`;
-    throw ENDED.has(view.phase) ? new Hopeless(found) : new Error(found);
+    throw isEndPhase(view.phase) ? new Hopeless(found) : new Error(found);
   });
 
 /** Waits until the approvals service has the request. */

@@ -1,3 +1,4 @@
+import { EndPhase } from '@holdpoint/contracts/task/status';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
 import { watchRetired } from '../invariants/purged.ts';
@@ -5,7 +6,7 @@ import type { World } from '../world.ts';
 
 /** By service: the final statuses of its aggregates, as in the migrations. */
 const FINAL: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
-  orchestrator: new Set(['completed', 'failed', 'cancelled']),
+  orchestrator: new Set(EndPhase.options),
   approvals: new Set([
     'approved',
     'rejected',

@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
@@ -16,8 +17,7 @@ export const jobsOf = (run: TaskView, createdAt?: number): readonly Job[] =>
   run.nodes.map((node) => ({ id: jobOf(run.id, node.id), run, node, createdAt }));
 
 /** Nothing of the task happens without a retry. */
-export const hasEnded = ({ phase }: Pick<TaskView, 'phase'>): boolean =>
-  phase === 'completed' || phase === 'failed' || phase === 'cancelled';
+export const hasEnded = ({ phase }: Pick<TaskView, 'phase'>): boolean => isEndPhase(phase);
 
 /** Dependencies in the graph; for entry jobs, also those of the task. */
 export const comesAfter = ({ run, node }: Job): readonly string[] => [

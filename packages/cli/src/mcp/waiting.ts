@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, type TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
 
-const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
 /** The task does not continue without an approver or operator. */
-const STANDS_STILL: ReadonlySet<TaskPhase> = new Set([...ENDED, 'awaiting_approval', 'paused']);
+const standsStill = (phase: TaskPhase): boolean =>
+  isEndPhase(phase) || phase === 'awaiting_approval' || phase === 'paused';
 
 export type Until = 'ended' | 'standing';
 
@@ -27,7 +27,7 @@ export type Waiting = {
 };
 
 const isThere = (phase: TaskPhase, until: Until): boolean =>
-  (until === 'ended' ? ENDED : STANDS_STILL).has(phase);
+  (until === 'ended' ? isEndPhase : standsStill)(phase);
 
 /** The task once it has reached that state, or when the time is up. */
 export const waitForTask = async (

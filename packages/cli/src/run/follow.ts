@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, type JobStatus } from '@holdpoint/contracts/task/status';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
@@ -26,7 +26,6 @@ const LOOK_GAP_MS = 100;
 
 /** Initial statuses are not reported. */
 const NOT_BEGUN: ReadonlySet<JobStatus> = new Set<JobStatus>(['queued', 'waiting_on_deps']);
-const ENDED: ReadonlySet<TaskPhase> = new Set<TaskPhase>(['completed', 'failed', 'cancelled']);
 
 /** Reports changes until the task has ended or waits for a person, and resolves to it. Unavailable services only delay it. */
 export const followRun = async (
@@ -62,7 +61,7 @@ export const followRun = async (
     for (;;) {
       const began = performance.now();
       const isLeft = await read();
-      if (run !== undefined && (isLeft || ENDED.has(run.phase))) return run;
+      if (run !== undefined && (isLeft || isEndPhase(run.phase))) return run;
       await pause(Math.min(lookEveryMs, Math.max(LOOK_GAP_MS, performance.now() - began)));
       await bell.wait(lookEveryMs);
     }

@@ -1,7 +1,7 @@
 import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, TaskPhase } from '@holdpoint/contracts/task/status';
 import { createBell } from '../kit/bell.ts';
 import type { Client } from '../bus/client.ts';
 import type { Watch } from '../bus/watch.ts';
@@ -19,7 +19,7 @@ const ASK_EVERY_MS = 3_000;
 const PAGE = 500;
 
 /** A task that waits for a circuit continues without an operator. */
-const OVER: readonly TaskPhase[] = ['completed', 'failed', 'cancelled', 'paused'];
+const isOver = (phase: TaskPhase): boolean => isEndPhase(phase) || phase === 'paused';
 
 export const taskSource = (client: Client, id: TaskId): TaskSource => ({
   history: async (after) => {
@@ -66,7 +66,7 @@ export const followTask = async (
   const live = await watch(bell.ring);
   try {
     await read();
-    while (phase === undefined || !OVER.includes(phase)) {
+    while (phase === undefined || !isOver(phase)) {
       await bell.wait(askEveryMs);
       await read();
     }

@@ -1,3 +1,4 @@
+import { isEndPhase } from './status.ts';
 import { type CapabilityDefinition, filledIn, remoteTargetOf } from '../approval/capability.ts';
 import {
   HELD_NODE,
@@ -77,9 +78,6 @@ export const heldOrder = (task: Pick<HeldTask, 'nodes'>): EffectId | undefined =
   return effect !== undefined && effects.includes(effect) ? effect : undefined;
 };
 
-const hasEnded = ({ phase }: HeldTask): boolean =>
-  phase === 'completed' || phase === 'failed' || phase === 'cancelled';
-
 const REFUSED: ReadonlySet<string> = new Set(['rejected', 'changes_requested', 'expired']);
 
 const endOf = (task: HeldTask, node: HeldNode | undefined): HeldState => {
@@ -107,7 +105,7 @@ const openState = (
 export const heldStateOf = ({ task, ledger }: Pick<HeldFacts, 'task' | 'ledger'>): HeldState => {
   const node = heldNode(task);
   if (node?.status === 'succeeded') return 'applied';
-  return hasEnded(task) ? endOf(task, node) : openState(task, node, ledger?.state);
+  return isEndPhase(task.phase) ? endOf(task, node) : openState(task, node, ledger?.state);
 };
 
 /** A held effect as the API shows it. */

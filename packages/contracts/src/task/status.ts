@@ -17,6 +17,14 @@ export const TaskPhase = z.enum([
 ]);
 export type TaskPhase = z.infer<typeof TaskPhase>;
 
+/** The phases of a task that has ended. Nothing of it happens without a retry. */
+export const EndPhase = TaskPhase.extract(['completed', 'failed', 'cancelled']);
+export type EndPhase = z.infer<typeof EndPhase>;
+
+const END_PHASES: ReadonlySet<string> = new Set(EndPhase.options);
+/** Whether a task in this phase has ended. The event of the end has the name of the phase. */
+export const isEndPhase = (phase: string): phase is EndPhase => END_PHASES.has(phase);
+
 const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
 
 /** A record for later sessions of a task. */

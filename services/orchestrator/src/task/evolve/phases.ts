@@ -1,4 +1,4 @@
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, type TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { type Task, countOf } from '../model/state.ts';
 
@@ -97,7 +97,7 @@ export const phaseOf = (task: Task): TaskPhase => {
 
 /** The phase to which a change leads whatever it does to the task, if there is one. */
 export const fixedPhase = (task: Task, type: TaskEvent['type']): TaskPhase | undefined => {
-  if (type === 'completed' || type === 'failed' || type === 'cancelled') return type;
+  if (isEndPhase(type)) return type;
   if (type === 'ready') return 'execution_ready';
   // Watches and ended peers do not change the phase: the task may have ended.
   return type === 'watcher_added' || type === 'peer_ended' || type === 'review_recorded'
