@@ -161,8 +161,12 @@ describe('a start whose journal has a new owner', () => {
   });
 
   test('keeps its lease when its third worker is lost', () => {
-    given(...after(orderFor(), 'worker_lost', 'worker_lost'))
+    const lost = after(orderFor(), 'worker_lost', 'worker_lost').slice(0, -1);
+    given(...lost, begun(orderFor(), { epoch: 5 }))
       .when({ ...abandoned, epoch: 5 }, NOW)
       .thenNothing();
+    given(...lost.slice(2), begun(orderFor(), { epoch: 5 }))
+      .when({ ...abandoned, epoch: 5 }, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
   });
 });
