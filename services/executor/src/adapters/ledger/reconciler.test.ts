@@ -117,6 +117,13 @@ test('no effect starts before the reconciler is ready', async () => {
   await opens(slots, started);
 });
 
+test('a reconciler that was never ready stops at once, without a pass', async () => {
+  const { state, standings } = ledger();
+  const { started } = start(standings, undefined, new Promise(() => undefined));
+  await started.stop();
+  expect([started.isOpen(), state.instances.size]).toEqual([false, 0]);
+});
+
 test('the work before the first effect takes place once, while no effect may start', async () => {
   const { standings } = ledger();
   const seen: boolean[] = [];

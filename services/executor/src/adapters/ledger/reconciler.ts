@@ -197,13 +197,16 @@ export const createReconciler = (parts: ReconcilerParts) => {
     }
   };
 
+  const stopping = Promise.withResolvers<void>();
+  let isStopping = false;
   let passing: Promise<void> | undefined;
   let again = false;
   const passes = async (): Promise<void> => {
-    await parts.ready;
+    // A process may stop before it is ready, and must not wait for that.
+    await Promise.race([parts.ready, stopping.promise]);
     do {
       again = false;
-      await pass();
+      if (!isStopping) await pass();
     } while (again);
     passing = undefined;
   };
@@ -225,6 +228,8 @@ export const createReconciler = (parts: ReconcilerParts) => {
     /** The executors whose journals keep effects from starting. */
     waitsFor: (): readonly string[] => (isOpen ? [] : waitsFor),
     stop: async (): Promise<void> => {
+      isStopping = true;
+      stopping.resolve();
       await job.stop();
       await passing;
     },
