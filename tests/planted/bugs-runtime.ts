@@ -35,6 +35,7 @@ import {
   examineBus,
   existingNats,
   natsLogin,
+  poison,
 } from './tests.ts';
 
 const KILLED = crashPoints(
@@ -219,6 +220,18 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     find: `        if (hash.digest('hex') !== sha256) throw wrongDigest();`,
     replace: `        hash.digest('hex');`,
     caughtBy: [objectStore('content under the digest of other content is refused and leaves nothing')],
+  },
+  {
+    name: 'a message is queued again while it waits for its decision',
+    file: 'packages/runtime/src/bus/source.ts',
+    find: `    if (underWay.get(streamSequence) === timestampNanos) return;
+`,
+    replace: '',
+    caughtBy: [
+      poison(
+        'a message that waits longer than the bus does is taken once, and again after it was given back',
+      ),
+    ],
   },
   {
     name: 'a duplicate counts as published',

@@ -42,6 +42,7 @@ export const forgedOrder = of('packages/sdk/src/activation/forged-order.test.ts'
 export const positions = of('packages/runtime/src/bus/consumer-positions.test.ts');
 export const objectStore = of('tests/integration/runtime/object-store.int.test.ts');
 export const examineBus = of('packages/runtime/src/bus/examine-bus.test.ts');
+export const poison = of('tests/integration/bus/poison.int.test.ts');
 export const existingNats = of('tests/integration/bus/existing-nats.int.test.ts');
 export const natsLogin = of('packages/contracts/src/bus/nats-login.test.ts');
 export const publisher = of('packages/runtime/src/bus/publisher.test.ts');

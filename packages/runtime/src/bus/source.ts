@@ -28,15 +28,26 @@ export const startSource = (
 ): Source => {
   let messages: ConsumerMessages | undefined;
   let stopped = false;
+  /** Messages that are taken and not settled, with the times of their arrival: a server that lost its tail gives numbers again. */
+  const underWay = new Map<number, number>();
+  let server: string | undefined;
 
   /** An error in the callback would end the subscription. */
   const handOver = (msg: JsMsg): void => {
+    const { streamSequence, timestampNanos } = msg.info;
+    // Another server takes no acknowledgement of what the last one delivered.
+    if (server !== connection.info?.server_id) underWay.clear();
+    const from = (server = connection.info?.server_id);
+    // The bus sends what waits here for long a second time. A copy would lengthen the queue, and so make more copies.
+    if (underWay.get(streamSequence) === timestampNanos) return;
+    const settled = (): void => void underWay.delete(streamSequence);
+    underWay.set(streamSequence, timestampNanos);
     try {
-      const server = connection.info?.server_id;
-      const delivery = deliveryOf(msg, acks, () => connection.info?.server_id === server);
+      const delivery = deliveryOf(msg, acks, () => connection.info?.server_id === from, settled);
       acks.during(() => take(delivery));
     } catch (error) {
       log.error({ ...errorFields(error), subject: msg.subject }, 'message could not be taken');
+      settled();
       msg.nak(UNTAKEN_RETRY_MS);
     }
   };
@@ -105,7 +116,13 @@ const headersIn = (msg: JsMsg): JsMsg['headers'] => {
  * A server that has lost its tail gives numbers a second time, so an acknowledgement of another server life could take an
  * unread message. Only the server that delivered gets it.
  */
-const deliveryOf = (msg: JsMsg, acks: LateAcks, isSameServer: () => boolean): Delivery => ({
+const deliveryOf = (
+  msg: JsMsg,
+  acks: LateAcks,
+  isSameServer: () => boolean,
+  /** The message was acknowledged or given back. */
+  settled: () => void,
+): Delivery => ({
   subject: msg.subject,
   data: msg.data,
   get deliveries() {
@@ -122,11 +139,14 @@ const deliveryOf = (msg: JsMsg, acks: LateAcks, isSameServer: () => boolean): De
     const headers = headersIn(msg);
     return Object.fromEntries((headers?.keys() ?? []).map((name) => [name, headers?.get(name) ?? '']));
   },
-  ack: () =>
+  ack: () => {
+    settled();
     acks.send(() => {
       if (isSameServer()) msg.ack();
-    }),
+    });
+  },
   giveBack: (delayMs) => {
+    settled();
     if (isSameServer()) msg.nak(delayMs);
   },
 });
