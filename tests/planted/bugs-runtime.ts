@@ -35,7 +35,7 @@ import {
   examineBus,
   existingNats,
   natsLogin,
-  poison,
+  oddMessages,
 } from './tests.ts';
 
 const KILLED = crashPoints(
@@ -228,7 +228,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
 `,
     replace: '',
     caughtBy: [
-      poison(
+      oddMessages(
         'a message that waits longer than the bus does is taken once, and again after it was given back',
       ),
     ],

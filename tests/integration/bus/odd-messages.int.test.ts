@@ -1,12 +1,17 @@
 import { AGGREGATES, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { consumers, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { createLateAcks } from '@holdpoint/runtime/bus/late-acks';
+import { startSource } from '@holdpoint/runtime/bus/source';
+import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish, untilHandled } from '../../kit/bus/consumers.ts';
 import { type DeadLetters, watchDeadLetters } from '../../kit/bus/dead-letters.ts';
 import { appliedByKey } from '../../kit/effects/effect-file.ts';
 import { type Recorded, recordTraffic } from '../../kit/bus/recorded-traffic.ts';
+import { recordingLogger } from '../../kit/stack/log-record.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
 import {
   approve,
@@ -251,4 +256,43 @@ describe('messages out of order', () => {
     await approve(client, task);
     await waitForPhase(client, task.id, 'completed');
   });
+});
+
+test('a message that waits longer than the bus does is taken once, and again after it was given back', async () => {
+  const impatient = await createSystem();
+  try {
+    await impatient.start('orchestrator', { HOLDPOINT_TEST_ACK_WAIT_MS: '1000' });
+    const consumer = consumers.find(({ name }) => name === 'recovery');
+    if (consumer === undefined) throw new Error('no consumer to read from');
+    const taken: Delivery[] = [];
+    const { log } = recordingLogger('recovery');
+    const source = startSource(
+      await impatient.connect('recovery'),
+      consumer,
+      (delivery) => void taken.push(delivery),
+      log,
+      createLateAcks(),
+    );
+    const manager = await jetstreamManager(impatient.client.connection);
+    const seen = () => manager.consumers.info(consumer.stream, consumer.name);
+    await publish(await impatient.connect('orchestrator'), subjects.recoveryCommand('assess'), '{}', {
+      id: 'm-1',
+    });
+    await untilTrue('the bus delivers it again', async () => (await seen()).num_redelivered > 0);
+    // What the bus sends after this answer is behind the repeated message.
+    await untilTrue(
+      'the bus delivers it a third time',
+      async () => (await seen()).delivered.consumer_seq >= 3,
+    );
+    expect(taken).toHaveLength(1);
+    taken[0]?.giveBack(1);
+    await untilTrue('it is taken again', () => taken.length === 2);
+    expect(taken[1]?.deliveries).toBeGreaterThan(3);
+    taken[1]?.ack();
+    await untilTrue('nothing is left', async () => (await seen()).num_ack_pending === 0);
+    expect(taken).toHaveLength(2);
+    await source.stop();
+  } finally {
+    await impatient.stop();
+  }
 });

@@ -1,19 +1,18 @@
 import { DELIVERIES_MAX, consumers } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { createIntake, type Delivery, type Inbound } from '@holdpoint/runtime/engine/intake';
+import { createIntake, type Inbound } from '@holdpoint/runtime/engine/intake';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import { inboxPrefixOf } from '@holdpoint/runtime/bus/connection';
 import { createNatsPublisher } from '@holdpoint/runtime/bus/publisher';
 import { createLateAcks } from '@holdpoint/runtime/bus/late-acks';
 import { startSource } from '@holdpoint/runtime/bus/source';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../../kit/bus/consumers.ts';
 import { createCountingEngine, type ToNotes } from '../../kit/effects/counting-engine.ts';
 import { recordingLogger } from '../../kit/stack/log-record.ts';
 import { createSystem, type System } from '../../kit/stack/system.ts';
-import { until, untilTrue } from '../../kit/until.ts';
+import { until } from '../../kit/until.ts';
 
 let system: System;
 beforeAll(async () => {
@@ -77,43 +76,4 @@ test('a message on which a decider throws is retried alone and becomes a dead le
   );
   expect(JSON.stringify(letters)).not.toContain('cannot be decided');
   await source.stop();
-});
-
-test('a message that waits longer than the bus does is taken once, and again after it was given back', async () => {
-  const impatient = await createSystem();
-  try {
-    await impatient.start('orchestrator', { HOLDPOINT_TEST_ACK_WAIT_MS: '1000' });
-    const consumer = consumers.find(({ name }) => name === 'recovery');
-    if (consumer === undefined) throw new Error('no consumer to read from');
-    const taken: Delivery[] = [];
-    const { log } = recordingLogger('recovery');
-    const source = startSource(
-      await impatient.connect('recovery'),
-      consumer,
-      (delivery) => void taken.push(delivery),
-      log,
-      createLateAcks(),
-    );
-    const manager = await jetstreamManager(impatient.client.connection);
-    const seen = () => manager.consumers.info(consumer.stream, consumer.name);
-    await publish(await impatient.connect('orchestrator'), subjects.recoveryCommand('assess'), '{}', {
-      id: 'm-1',
-    });
-    await untilTrue('the bus delivers it again', async () => (await seen()).num_redelivered > 0);
-    // What the bus sends after this answer is behind the repeated message.
-    await untilTrue(
-      'the bus delivers it a third time',
-      async () => (await seen()).delivered.consumer_seq >= 3,
-    );
-    expect(taken).toHaveLength(1);
-    taken[0]?.giveBack(1);
-    await untilTrue('it is taken again', () => taken.length === 2);
-    expect(taken[1]?.deliveries).toBeGreaterThan(3);
-    taken[1]?.ack();
-    await untilTrue('nothing is left', async () => (await seen()).num_ack_pending === 0);
-    expect(taken).toHaveLength(2);
-    await source.stop();
-  } finally {
-    await impatient.stop();
-  }
 });
