@@ -161,7 +161,10 @@ test.each(['keyed', 'work'] as const)(
       await expectEnd(system, task, HAPPENED);
       const events = await ledgerOf(system, task);
       const reasons = events.flatMap((event) => (event.type === 'in_doubt' ? [event.reason] : []));
-      expect([reasons.length, reasons[0]]).toEqual([1, expect.stringMatching(/^worker executor-.* has ended$/)]);
+      expect([reasons.length, reasons[0]]).toEqual([
+        1,
+        expect.stringMatching(/^worker executor-.* has ended$/),
+      ]);
       await untilHandled(system.client.connection);
     } finally {
       await executor.stop();
