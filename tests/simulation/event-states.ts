@@ -55,13 +55,12 @@ export type RecoveryChange = Change<RecoveryState, RecoveryEvent>;
 export type ApprovalChange = Change<ApprovalState, ApprovalEvent>;
 
 type OrchestratorState = TaskState | ProgramState | RegistryState;
+export type OrchestratorChange = Change<OrchestratorState, OrchestratorEvent>;
 type RecoveryState = History | Circuit | undefined;
 
-export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
-  change.kind === 'task';
+export const isOfTask = (change: OrchestratorChange): change is TaskChange => change.kind === 'task';
 
-export const isOfProgram = (change: Change<OrchestratorState, OrchestratorEvent>): change is ProgramChange =>
-  change.kind === 'program';
+export const isOfProgram = (change: OrchestratorChange): change is ProgramChange => change.kind === 'program';
 
 export const isOfApproval = (
   change: Change<ApprovalState | Rule | undefined, ServiceEvent>,

@@ -14,6 +14,7 @@ import {
   type TaskChange,
   taskIn,
   taskOf,
+  type OrchestratorChange,
 } from '../event-states.ts';
 import { checkAgents, checkRequester } from './agents.ts';
 import { watchAnswers } from './answers.ts';
@@ -59,12 +60,12 @@ export const startScribe = (
   const checkAnswer = watchAnswers(world);
   const checkBudget = watchBudgets(world);
   const checkOrders = watchOrders(world);
-  const enterTask = (change: TaskChange): void => {
+  const enterTask = (change: TaskChange, later: readonly OrchestratorChange[]): void => {
     if (change.event.type === 'submitted') checkRequester(world, change.event);
     checkTask(change);
     checkDecision(world, change);
     checkOrders(change);
-    checkLocked(world, change);
+    checkLocked(world, change, later);
     checkGraph(change);
     verdicts.ofTask(change);
     checkAttempts(change);
@@ -92,13 +93,15 @@ export const startScribe = (
 
   const enter = (service: ServiceName, write: BatchWrite): void => {
     switch (service) {
-      case 'orchestrator':
-        for (const change of books.orchestrator.add(write)) {
-          if (isOfTask(change)) enterTask(change);
+      case 'orchestrator': {
+        const changes = books.orchestrator.add(write);
+        for (const [index, change] of changes.entries()) {
+          if (isOfTask(change)) enterTask(change, changes.slice(index + 1));
           else if (isOfProgram(change)) enterProgram(change);
           else checkBoard(world, change as BoardChange);
         }
         return;
+      }
       case 'approvals':
         for (const change of books.approvals.add(write)) {
           if (isOfApproval(change)) {

@@ -2,7 +2,13 @@ import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Registry, LockHolder } from '@holdpoint/orchestrator/registry/state';
 import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/task/model/state';
-import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../../event-states.ts';
+import {
+  type BoardChange,
+  boardsIn,
+  type OrchestratorChange,
+  taskIn,
+  type TaskChange,
+} from '../../event-states.ts';
 import type { World } from '../../world.ts';
 
 const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
@@ -47,20 +53,33 @@ export const checkBoard = ({ checker, books }: World, { aggregate, event, after 
 
 const EARLY: ReadonlySet<string> = new Set(['inspect', 'preview']);
 
-const boardOf = ({ books }: World, task: Task): Registry | undefined => {
-  const state = books.orchestrator.stateOf(repositoryIdOf(task.repository ?? ''));
+/** The registry before the later changes of the same commit. The books have them already. */
+const boardOf = (
+  { books }: World,
+  task: Task,
+  later: readonly OrchestratorChange[],
+): Registry | undefined => {
+  const id = repositoryIdOf(task.repository ?? '');
+  const next = later.find(({ aggregate }) => aggregate === id);
+  const state = next === undefined ? books.orchestrator.stateOf(id) : next.before;
   return state.phase === 'board' ? state : undefined;
 };
 
 /** A job orders effects only while the registry says that it holds its locks. */
-export const checkLocked = (world: World, { before, event, after }: TaskChange): void => {
+export const checkLocked = (
+  world: World,
+  { before, event, after }: TaskChange,
+  later: readonly OrchestratorChange[],
+): void => {
   if (before.phase === 'absent' || after.phase === 'absent' || after.repository === undefined) return;
   const orders = event.type === 'effect_ordered' || (event.type === 'step_ordered' && !EARLY.has(event.step));
   if (!orders) return;
   const { locks = [] } = nodeDefinition(after, event.node);
   if (locks.length === 0) return;
   const job = { task: after.id, node: event.node };
-  const held = boardOf(world, after)?.held.find((each) => isOf(each, job) && each.attempt === event.attempt);
+  const held = boardOf(world, after, later)?.held.find(
+    (each) => isOf(each, job) && each.attempt === event.attempt,
+  );
   const all = locks.every(({ key, mode }) =>
     held?.locks.some((lock) => lock.key === key && (lock.mode === mode || lock.mode === 'exclusive')),
   );
