@@ -53,6 +53,9 @@ afterAll(async () => {
   await postgres.remove();
 });
 
+/** After so many tasks every table has more than four pages. */
+const GROWN_AFTER = 40;
+
 type Sizes = { readonly walBytes: number; readonly tableBytes: number; readonly rows: number };
 type Costs = Work & Sizes & { readonly messages: number; readonly messageBytes: number };
 
@@ -181,7 +184,8 @@ const costsIn = async (
     'the audit log is anchored',
     async () => (await countEvents(system.database, 'audit_anchored')) > 0,
   );
-  await runTogether(system, atOnce);
+  // A table gets its map of free space at its fifth page. The server logs that map whole, once.
+  await runTogether(system, Math.max(atOnce, GROWN_AFTER));
   const before = await costsSoFar(system, monitor);
   for (let done = 0; done < rounds; done += 1) await runTogether(system, atOnce);
   const after = await costsSoFar(system, monitor);
