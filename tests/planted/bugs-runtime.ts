@@ -228,9 +228,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
 `,
     replace: '',
     caughtBy: [
-      oddMessages(
-        'a message that waits longer than the bus does is taken once, and again after it was given back',
-      ),
+      oddMessages('a message is taken once despite redeliveries, and again after a negative acknowledgement'),
     ],
   },
   {

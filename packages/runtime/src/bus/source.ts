@@ -28,17 +28,18 @@ export const startSource = (
 ): Source => {
   let messages: ConsumerMessages | undefined;
   let stopped = false;
-  /** Messages that are taken and not settled, with the times of their arrival: a server that lost its tail gives numbers again. */
+  /** Messages without an acknowledgement yet, and when the bus stored them: a server that lost its tail reuses numbers. */
   const underWay = new Map<number, number>();
   let server: string | undefined;
 
   /** An error in the callback would end the subscription. */
   const handOver = (msg: JsMsg): void => {
     const { streamSequence, timestampNanos } = msg.info;
-    // Another server takes no acknowledgement of what the last one delivered.
-    if (server !== connection.info?.server_id) underWay.clear();
-    const from = (server = connection.info?.server_id);
-    // The bus sends what waits here for long a second time. A copy would lengthen the queue, and so make more copies.
+    const from = connection.info?.server_id;
+    // A server accepts no acknowledgement of a delivery of another one.
+    if (from !== server) underWay.clear();
+    server = from;
+    // The bus redelivers a message after its ack wait. Queued copies would delay later messages, and cause more redeliveries.
     if (underWay.get(streamSequence) === timestampNanos) return;
     const settled = (): void => void underWay.delete(streamSequence);
     underWay.set(streamSequence, timestampNanos);
@@ -94,9 +95,9 @@ export const startSource = (
   };
 };
 
-// Closing drops messages that the server sends until it learns of it; they would return only after their ack
-// wait. Draining takes those messages first. The library offers it for plain subscriptions only; if its
-// internals change, these messages come late.
+// Closing drops the messages that are still on their way, and the server redelivers them only after their ack wait.
+// Draining takes those messages first. The library offers it for plain subscriptions only; if its internals change,
+// these messages come late.
 const drain = async (messages: ConsumerMessages): Promise<void> => {
   if ('sub' in messages) await (messages as unknown as { readonly sub?: Subscription }).sub?.drain();
 };
