@@ -53,7 +53,7 @@ const cancelInDoubt = (
   if (state.entry.cancelRequested) return repeated;
   const requested: EffectEvent = { type: 'cancel_requested', ...ref, reason };
   if (state.next === 'probe') return { ...repeated, events: [requested] };
-  // A new epoch invalidates answers that were given without knowing of the cancellation.
+  // A new epoch invalidates answers from before the cancellation.
   const inDoubt = markInDoubt(state, `cancelled in doubt: ${state.reason}`, 'person', at);
   return { ...inDoubt, events: [requested, ...inDoubt.events] };
 };

@@ -192,7 +192,7 @@ test('looks at tens of thousands of waiting orders take place once a minute', as
   expect(looks).toBe(10);
 });
 
-test('the next look is due at once when effects were allowed to start anew during a look', async () => {
+test('the next look is due at once when starts are enabled again during a look', async () => {
   const found: ((orders: readonly WaitingOrder[]) => void)[] = [];
   const adoption = createAdoption(
     { accept: () => expect.unreachable('no order waits') },

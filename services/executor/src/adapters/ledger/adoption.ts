@@ -133,7 +133,7 @@ export const createAdoption = (
       const soon = clock.now() + lookMs;
       dueAt = soon;
       const waiting = await lookThrough();
-      // Effects were allowed to start anew meanwhile: the ledger may be another one, and the next look is due.
+      // Effects may start again since the look began. The ledger may have changed, so the next look is due.
       if (dueAt !== soon) return;
       dueAt = clock.now() + lookMs * Math.min(RAREST, Math.max(1, waiting / OFTEN_UP_TO));
     },

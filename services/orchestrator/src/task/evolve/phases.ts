@@ -95,7 +95,7 @@ export const phaseOf = (task: Task): TaskPhase => {
   return untouched === task.definition.nodes.length ? 'execution_ready' : 'executing';
 };
 
-/** The phase to which a change leads whatever it does to the task, if there is one. */
+/** The phase that a change sets in every state of the task, if there is one. */
 export const fixedPhase = (task: Task, type: TaskEvent['type']): TaskPhase | undefined => {
   if (isEndPhase(type)) return type;
   if (type === 'ready') return 'execution_ready';
