@@ -270,6 +270,16 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'a question that goes over the bus is asked again after hours only',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: `sent.length > 0 && !sent.some((message) => overBus.has(message))`,
+    replace: `sent.length > 0`,
+    caughtBy: [
+      batch('a question that %s'),
+      batch('a question that its receiver refuses goes over the bus, and is resent soon'),
+    ],
+  },
+  {
     name: 'a repeated publish has another message id',
     file: 'packages/runtime/src/engine/batch.ts',
     find: 'id: `${publishedAs}.${event.aggregate}.${String(event.version)}`,',

@@ -4,6 +4,7 @@ import {
   type Decision,
   decision,
   type Outgoing,
+  questionTimer,
   resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
@@ -25,6 +26,8 @@ export type DecisionBuilder = {
   readonly timing: ProgramTiming;
   /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
   readonly resendTimer: (name: string, resends: number) => void;
+  /** The same for a question to a person. */
+  readonly questionTimer: (name: string, resends: number) => void;
   readonly done: (answer?: Answer) => Decision<ProgramTaskEvent>;
 };
 
@@ -56,6 +59,7 @@ export const createDecisionBuilder = (
     timer: (change) => void timers.push(change),
     timing,
     resendTimer: (name, resends) => void timers.push(resendTimer(name, resends, now, timing.resend)),
+    questionTimer: (name, resends) => void timers.push(questionTimer(name, resends, now, timing.resend)),
     done: (answer) => {
       const { phase, version } = task();
       return decision({ events, send, timers, answer: answer ?? { ok: { id, phase, version } } });

@@ -53,7 +53,7 @@ export const sendQuestion = (builder: DecisionBuilder, times: number): void => {
   const { question } = builder.task();
   if (question === undefined) return;
   builder.send(requestAnswer(builder.task(), question, times));
-  builder.resendTimer(QUESTION_TIMER, times);
+  builder.questionTimer(QUESTION_TIMER, times);
 };
 
 /** The choices after a failure. */

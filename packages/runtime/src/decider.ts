@@ -23,7 +23,13 @@ export type Outgoing = {
 
 /** A timer of an aggregate. Setting an existing one moves it. A due timer returns as a message. */
 export type TimerChange =
-  | { readonly set: string; readonly dueAt: number; readonly data?: Json }
+  | {
+      readonly set: string;
+      readonly dueAt: number;
+      /** In place of `dueAt`, if receivers decide all messages of the decision in its transaction. */
+      readonly dueIfDecided?: number;
+      readonly data?: Json;
+    }
   | { readonly clear: string };
 
 /**
@@ -56,6 +62,17 @@ export const resendTimer = (
   dueAt: now + resendDelayMs(resends + 1, timing),
   data: { [RESEND]: resends + 1 },
 });
+
+/**
+ * {@link resendTimer} of a question to a person, who may take days. A question that approvals decides in the transaction that
+ * asks it is not lost, so its resends are rare from the first on.
+ */
+export const questionTimer = (
+  name: string,
+  resends: number,
+  now: number,
+  timing: ResendTiming = RESEND_TIMING,
+): TimerChange => ({ ...resendTimer(name, resends, now, timing), dueIfDecided: now + timing.lastMs });
 
 /** The number of the resend that is due, from the data of {@link resendTimer}. */
 export const resendsOf = (data: Json): number =>

@@ -4,19 +4,25 @@ import { digestOf } from '@holdpoint/contracts/values/json';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { createBatch, eventMessage, isEmpty } from './batch.ts';
-import { decision, foldStored } from '../decider.ts';
+import { decision, foldStored, questionTimer, RESEND_TIMING } from '../decider.ts';
+import type { WireMessage } from './ports.ts';
 import { complete } from './shared-content.ts';
 import { add, letter } from '../../testing/engine-run.ts';
 import { type Tally, type TallyEvent, tallyKind } from '../../testing/tally.ts';
 
 const NOW = 1_000_000;
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-const batchOf = (every = 1_000, versions: Readonly<Record<string, number>> = {}) =>
+const batchOf = (
+  every = 1_000,
+  versions: Readonly<Record<string, number>> = {},
+  deliver?: (message: WireMessage) => boolean,
+) =>
   createBatch(
     'executor',
     { tally: { ...tallyKind, snapshotDue: snapshotEvery(every) }, other: tallyKind },
     { now: NOW },
     ({ kind, aggregate }) => ({ kind, version: versions[aggregate] ?? 0, state: tallyKind.decider.initial }),
+    deliver,
   );
 const to = (aggregate: string, kind = 'tally') => ({ kind, aggregate });
 const added = (key: string): TallyEvent => ({ type: 'added', key, by: 1 });
@@ -240,6 +246,51 @@ describe('the timers of a batch', () => {
       { aggregate: 'e-2', name: 'x', dueAt: 4, data: null, trace: undefined },
     ]);
     expect(timersCleared).toEqual([{ aggregate: 'e-1', name: 'x' }]);
+  });
+});
+
+describe('the resend of a question to a person', () => {
+  const question = (id: string) => ({
+    subject: subjects.approvalCommand('request'),
+    id,
+    type: 'x',
+    data: {},
+  });
+  const asking = (...ids: readonly string[]) =>
+    decision<TallyEvent>({
+      events: [added('a')],
+      send: ids.map(question),
+      timers: [questionTimer('reply', 0, NOW)],
+    });
+  const SOON = NOW + RESEND_TIMING.firstMs;
+  const LATE = NOW + RESEND_TIMING.lastMs;
+
+  test.each([
+    ['is decided in the transaction', ['here-1', 'here-2'], LATE],
+    ['goes over the bus', ['away-1'], SOON],
+    ['goes over the bus beside another one', ['here-1', 'away-1'], SOON],
+    ['was sent earlier', [], SOON],
+  ])('a question that %s', (_, ids, dueAt) => {
+    const batch = batchOf(1_000, {}, ({ headers }) => !String(headers).includes('away'));
+    batch.apply(to('e-1'), asking(...ids));
+    expect(batch.write([]).timersSet).toMatchObject([{ name: 'reply', dueAt }]);
+  });
+
+  test('a question that its receiver refuses goes over the bus, and is resent soon', () => {
+    const taken: WireMessage[] = [];
+    const batch = batchOf(1_000, {}, (message) => taken.push(message) > 0);
+    batch.apply(to('e-1'), asking('here-1', 'here-2'));
+    for (const message of taken.slice(0, 1)) batch.send(message);
+    expect(batch.write([])).toMatchObject({ outbox: [taken[0]], timersSet: [{ dueAt: SOON }] });
+  });
+
+  test('another timer of the decision keeps its time', () => {
+    const batch = batchOf(1_000, {}, () => true);
+    batch.apply(
+      to('e-1'),
+      decision({ send: [question('here-1')], timers: [{ set: 'expiry', dueAt: NOW + 1 }] }),
+    );
+    expect(batch.write([]).timersSet).toMatchObject([{ name: 'expiry', dueAt: NOW + 1 }]);
   });
 });
 

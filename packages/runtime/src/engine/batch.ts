@@ -12,6 +12,7 @@ import type {
   DeadLetterRow,
   ListRow,
   StoredEvent,
+  TimerKey,
   TimerRow,
   WireMessage,
 } from './ports.ts';
@@ -50,6 +51,13 @@ export type CommittedEvent<Event> = Target & {
   readonly entered?: string | undefined;
 };
 
+/** The last change of a timer, and the messages of the decision that made it. */
+type ChangedTimer = TimerKey & {
+  readonly change: TimerChange;
+  readonly trace: string | undefined;
+  readonly sent: readonly WireMessage[];
+};
+
 /**
  * Collects the changes of one batch. Each decision sees the state that the decisions before it left.
  * No I/O happens here: the engine commits the result of `write`.
@@ -70,7 +78,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
   const shared = new Map<string, SharedContent>();
   const deadLetters: DeadLetterRow[] = [];
-  const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
+  const timers = new Map<string, ChangedTimer>();
   /** The changed aggregates, as the batch found them. */
   const found = new Map<string, Loaded>();
 
@@ -154,10 +162,32 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     return { ...(listed.length > 0 && { listed }), ...(unlisted.length > 0 && { unlisted }) };
   };
 
-  const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
+  const setTimer = (
+    aggregate: string,
+    change: TimerChange,
+    trace: string | undefined,
+    sent: readonly WireMessage[] = [],
+  ): void => {
     const name = 'set' in change ? change.set : change.clear;
-    const row = 'set' in change ? { dueAt: change.dueAt, data: change.data ?? null, trace } : {};
-    timers.set(`${aggregate}/${name}`, { aggregate, name, ...row });
+    timers.set(`${aggregate}/${name}`, { aggregate, name, change, trace, sent });
+  };
+
+  /** The changes of the table of timers. Known only at the end: a message that its receiver refuses goes over the bus after all. */
+  const timerRows = (): Pick<BatchWrite, 'timersSet' | 'timersCleared'> => {
+    const timersSet: TimerRow[] = [];
+    const timersCleared: TimerKey[] = [];
+    const overBus = new Set(outbox);
+    for (const { aggregate, name, change, trace, sent } of timers.values()) {
+      if ('set' in change) {
+        const decided = sent.length > 0 && !sent.some((message) => overBus.has(message));
+        const dueAt = decided ? (change.dueIfDecided ?? change.dueAt) : change.dueAt;
+        timersSet.push({ aggregate, name, dueAt, data: change.data ?? null, trace });
+      } else if (found.get(aggregate)?.version !== 0) {
+        // No timer is stored of an aggregate that did not exist.
+        timersCleared.push({ aggregate, name });
+      }
+    }
+    return { timersSet, timersCleared };
   };
 
   /**
@@ -180,7 +210,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     });
     const stored = made.events.length > 0 ? append(target, made, trace, sealKey) : [];
     outbox.push(...messages.filter((message) => !deliver(message)));
-    for (const change of made.timers) setTimer(aggregate, change, trace);
+    for (const change of made.timers) setTimer(aggregate, change, trace, messages);
     return stored;
   };
 
@@ -203,11 +233,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       outbox,
       outboxConfirmed,
       snapshots: [...snapshots.values()],
-      timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
-      timersCleared: [...timers.values()].filter(
-        // No timer is stored of an aggregate that did not exist.
-        (timer) => !('dueAt' in timer) && found.get(timer.aggregate)?.version !== 0,
-      ),
+      ...timerRows(),
       heads: [...current].map(([aggregate, { kind, version, state }]) => ({
         aggregate,
         kind,

@@ -13,7 +13,7 @@ import {
 import { requestApproval, requestInDoubtAnswer, requestStuckAnswer } from './outgoing/approval-requests.ts';
 import { requireArtifacts, acquireLocks } from './outgoing/registry-requests.ts';
 import { assessFailure } from './outgoing/recovery-requests.ts';
-import { CIRCUIT_TIMER, PEERS_TIMER, REPORT_TIMER, replyTimer } from './outgoing/outgoing.ts';
+import { CIRCUIT_TIMER, PEERS_TIMER, REPORT_TIMER } from './outgoing/outgoing.ts';
 import { orderEffect, orderStep, resolveInDoubt } from './outgoing/effect-orders.ts';
 import { CALLBACK_TIMER, callbackTaken, resendCallback } from './outgoing/callback.ts';
 import { onCircuitState, requestCircuit } from './outgoing/circuits.ts';
@@ -34,6 +34,7 @@ import { onVerdict, onRetryDue, stuckJobReply, replyStuckJob } from './replies/o
 import { onEffectEvent } from './replies/on-effect-event.ts';
 import { rollbackCommands } from './replies/rollback.ts';
 import { advance } from './graph/advance.ts';
+import { startReplyTimer } from './graph/steps.ts';
 import { outsideNeeds } from './model/artifact-status.ts';
 import { type Absent, absent, findNode, nodeState, type TaskState } from './model/state.ts';
 import { TASK_TIMING, type TaskTiming } from './model/timing.ts';
@@ -77,7 +78,7 @@ const resendCommands = (builder: DecisionBuilder, node: NodeId, resends: number)
   const questions = pendingCommands(builder, node, resends);
   if (questions.length === 0) return;
   for (const question of questions) builder.send(question);
-  builder.resendTimer(replyTimer(node), resends);
+  startReplyTimer(builder, node, resends);
 };
 
 /** The commands of a node that have no reply yet. */

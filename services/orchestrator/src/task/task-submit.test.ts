@@ -89,7 +89,12 @@ describe('a submission', () => {
           digest,
         },
       )
-      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { attempt: 1 } })
+      .thenTimes({
+        set: `reply:${NODE}`,
+        dueAt: NOW + 20_000,
+        dueIfDecided: NOW + 21_600_000,
+        data: { attempt: 1 },
+      })
       .thenAnswers({ id: TASK, phase: 'awaiting_approval', version: 4 });
   });
 

@@ -1,7 +1,7 @@
 import { stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { resendDelayMs } from '@holdpoint/runtime/decider';
+import { questionTimer, resendDelayMs, resendTimer } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -43,11 +43,13 @@ describe('an unanswered request', () => {
           .when(due(attempt), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(attempt)}` })
-          .thenTimes({
-            set: `reply:${NODE}`,
-            dueAt: NOW + resendDelayMs(attempt + 1),
-            data: { attempt: attempt + 1 },
-          });
+          .thenTimes(
+            (subject === 'hp.cmd.approval.request' ? questionTimer : resendTimer)(
+              `reply:${NODE}`,
+              attempt,
+              NOW,
+            ),
+          );
       }
     },
   );

@@ -198,5 +198,10 @@ export const orderSteps = (builder: DecisionBuilder, id: NodeId, steps: readonly
   }
 };
 
-export const startReplyTimer = (builder: DecisionBuilder, node: NodeId): void =>
-  builder.resendTimer(replyTimer(node), 0);
+/** Sets the timer that sends the unanswered commands of a node again. `resends` counts how often it was sent again. */
+export const startReplyTimer = (builder: DecisionBuilder, node: NodeId, resends = 0): void => {
+  const { status } = nodeState(builder.task(), node);
+  const asksPerson = status === 'awaiting_approval' || status === 'escalated';
+  if (asksPerson) builder.questionTimer(replyTimer(node), resends);
+  else builder.resendTimer(replyTimer(node), resends);
+};

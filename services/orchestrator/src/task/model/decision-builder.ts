@@ -5,6 +5,7 @@ import {
   type Decision,
   decision,
   type Outgoing,
+  questionTimer,
   resendTimer,
   type TimerChange,
 } from '@holdpoint/runtime/decider';
@@ -28,6 +29,8 @@ export type DecisionBuilder = {
   readonly timing: TaskTiming;
   /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
   readonly resendTimer: (name: string, resends: number) => void;
+  /** The same for a question to a person. */
+  readonly questionTimer: (name: string, resends: number) => void;
   /** Marks nodes to be looked at again, because something they may wait for has changed. */
   readonly enqueue: (nodes: Iterable<NodeId>) => void;
   /** Removes the next node from the queue. Undefined when it is empty. */
@@ -69,6 +72,7 @@ export const createDecisionBuilder = (
     timer: (change) => void timers.push(change),
     timing,
     resendTimer: (name, resends) => void timers.push(resendTimer(name, resends, now, timing.resend)),
+    questionTimer: (name, resends) => void timers.push(questionTimer(name, resends, now, timing.resend)),
     enqueue: (nodes) => {
       for (const node of nodes) queue.add(node);
     },
