@@ -74,6 +74,38 @@ export const questionTimer = (
   timing: ResendTiming = RESEND_TIMING,
 ): TimerChange => ({ ...resendTimer(name, resends, now, timing), dueIfDecided: now + timing.lastMs });
 
+/** Adds messages and timers to a decision. */
+export type OutgoingBuilder = {
+  readonly send: (message: Outgoing) => void;
+  readonly timer: (change: TimerChange) => void;
+  /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
+  readonly resendTimer: (name: string, resends: number) => void;
+  /** The same for a question to a person. */
+  readonly questionTimer: (name: string, resends: number) => void;
+};
+
+/** `made` has the messages and timers that the builder was given. */
+export const buildOutgoing = (
+  now: number,
+  timing: ResendTiming,
+): {
+  readonly made: Pick<Decision<never>, 'send' | 'timers'>;
+  readonly builder: OutgoingBuilder;
+} => {
+  const send: Outgoing[] = [];
+  const timers: TimerChange[] = [];
+  const timer = (change: TimerChange): void => void timers.push(change);
+  return {
+    made: { send, timers },
+    builder: {
+      send: (message) => void send.push(message),
+      timer,
+      resendTimer: (name, resends) => timer(resendTimer(name, resends, now, timing)),
+      questionTimer: (name, resends) => timer(questionTimer(name, resends, now, timing)),
+    },
+  };
+};
+
 /** The number of the resend that is due, from the data of {@link resendTimer}. */
 export const resendsOf = (data: Json): number =>
   typeof data === 'object' && data !== null && RESEND in data ? Number(data[RESEND]) : 1;

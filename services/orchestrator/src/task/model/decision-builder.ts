@@ -2,12 +2,10 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import {
   type Answer,
+  buildOutgoing,
   type Decision,
   decision,
-  type Outgoing,
-  questionTimer,
-  resendTimer,
-  type TimerChange,
+  type OutgoingBuilder,
 } from '@holdpoint/runtime/decider';
 import { advanceBy } from '../evolve/evolve.ts';
 import { mayGo, mayReopen } from '../evolve/phases.ts';
@@ -19,18 +17,12 @@ import { hasEnded, type Task, type TaskChange, type TaskState } from './state.ts
  * Collects the events, messages and timers of one decision. Each step sees the state after the previous
  * steps.
  */
-export type DecisionBuilder = {
+export type DecisionBuilder = OutgoingBuilder & {
   /** The store's clock. Epoch milliseconds. */
   readonly now: number;
   readonly task: () => Task;
   readonly emit: (change: TaskChange) => void;
-  readonly send: (message: Outgoing) => void;
-  readonly timer: (change: TimerChange) => void;
   readonly timing: TaskTiming;
-  /** Sets the timer that sends an unanswered command again. `resends` counts how often it was sent again. */
-  readonly resendTimer: (name: string, resends: number) => void;
-  /** The same for a question to a person. */
-  readonly questionTimer: (name: string, resends: number) => void;
   /** Marks nodes to be looked at again, because something they may wait for has changed. */
   readonly enqueue: (nodes: Iterable<NodeId>) => void;
   /** Removes the next node from the queue. Undefined when it is empty. */
@@ -46,8 +38,7 @@ export const createDecisionBuilder = (
 ): DecisionBuilder => {
   let current = state;
   const events: TaskEvent[] = [];
-  const send: Outgoing[] = [];
-  const timers: TimerChange[] = [];
+  const outgoing = buildOutgoing(now, timing.resend);
   const queue = new Set<NodeId>();
 
   const task = (): Task => {
@@ -68,11 +59,8 @@ export const createDecisionBuilder = (
       events.push(event);
       current = after;
     },
-    send: (message) => void send.push(message),
-    timer: (change) => void timers.push(change),
     timing,
-    resendTimer: (name, resends) => void timers.push(resendTimer(name, resends, now, timing.resend)),
-    questionTimer: (name, resends) => void timers.push(questionTimer(name, resends, now, timing.resend)),
+    ...outgoing.builder,
     enqueue: (nodes) => {
       for (const node of nodes) queue.add(node);
     },
@@ -85,8 +73,7 @@ export const createDecisionBuilder = (
       const { phase, version } = task();
       return decision({
         events,
-        send,
-        timers,
+        ...outgoing.made,
         after: current,
         answer: answer ?? { ok: { id, phase, version } },
       });
