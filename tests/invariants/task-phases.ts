@@ -1,7 +1,7 @@
 import type { ProgramEvent } from '@holdpoint/contracts/program/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/evolve/phases';
+import { isEndPhase, type TaskPhase } from '@holdpoint/contracts/task/status';
+import { mayGo, mayReopen } from '@holdpoint/orchestrator/task/evolve/phases';
 import { type Committed, type Expect, memoryOf } from './invariant.ts';
 
 type Event = TaskEvent | ProgramEvent;
@@ -34,7 +34,7 @@ export const watchPhases = (expect: Expect) => {
     );
     expect(
       'a task ends once, unless a person restarts it',
-      !isTerminal(phase) || event.phase === phase || reopened,
+      !isEndPhase(phase) || event.phase === phase || reopened,
       aggregate,
       step,
     );

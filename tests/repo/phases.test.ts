@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTerminal, TRANSITIONS } from '@holdpoint/orchestrator/task/evolve/phases';
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { TRANSITIONS } from '@holdpoint/orchestrator/task/evolve/phases';
+import { TaskPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import { expect, test } from 'vitest';
 
 const FILE = join(import.meta.dirname, '../../docs/architecture.md');
@@ -9,7 +9,7 @@ const FILE = join(import.meta.dirname, '../../docs/architecture.md');
 /** The transition table as a state diagram. */
 const diagram = (): string => {
   const steps = TaskPhase.options.flatMap((from) => TRANSITIONS[from].map((to) => `  ${from} --> ${to}`));
-  const ends = TaskPhase.options.filter(isTerminal).map((phase) => `  ${phase} --> [*]`);
+  const ends = TaskPhase.options.filter(isEndPhase).map((phase) => `  ${phase} --> [*]`);
   return ['```mermaid', 'stateDiagram-v2', '  [*] --> queued', ...steps, ...ends, '```'].join('\n');
 };
 

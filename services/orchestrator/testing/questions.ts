@@ -1,10 +1,10 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import { canonicalJson, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/run';
 import type { TaskMessage } from '../src/task/model/messages.ts';
-import { isTerminal } from '../src/task/evolve/phases.ts';
 import { findNode, type TaskState } from '../src/task/model/state.ts';
 
 /** The fields of a command that the tests use. */
@@ -105,7 +105,7 @@ export const openQuestions = (
       }
       open.set(keyOf(sent), sent);
     }
-    const ended = after.phase !== 'absent' && isTerminal(after.phase);
+    const ended = after.phase !== 'absent' && isEndPhase(after.phase);
     // An in-doubt answer is resent until the executor reports, or the node has ended.
     for (const [key, asked] of open) {
       const { purpose, node } = questionOf(asked);

@@ -1,10 +1,9 @@
 import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
 import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { TaskPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setKeep } from '@holdpoint/infra/postgres/schemas';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { createPurge } from '@holdpoint/runtime/store/purge';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pool } from 'pg';
@@ -219,7 +218,7 @@ describe('a purge of one service', () => {
   });
 
   const STATUSES: Readonly<Record<ServiceName, Readonly<Record<string, boolean>>>> = {
-    orchestrator: Object.fromEntries(TaskPhase.options.map((phase) => [phase, isTerminal(phase)])),
+    orchestrator: Object.fromEntries(TaskPhase.options.map((phase) => [phase, isEndPhase(phase)])),
     approvals: {
       ...Object.fromEntries(ApprovalStatus.options.map((status) => [status, status !== 'pending'])),
       withdrawn: true,

@@ -1,7 +1,7 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
 import { taskIn, type TaskChange } from '../event-states.ts';
@@ -121,7 +121,7 @@ export const watchAttempts = ({ checker, books }: World) => {
 
   return ({ before, event, after }: TaskChange): void => {
     if (before.phase === 'absent' || after.phase === 'absent') return;
-    if (isTerminal(after.phase) && after.outcome !== undefined)
+    if (isEndPhase(after.phase) && after.outcome !== undefined)
       ends.set(before.id, (ends.get(before.id) ?? new Set()).add(after.outcome));
     if (isWord(event) || event.type === 'node_succeeded')
       for (const node of nodesOf(event)) {

@@ -1,5 +1,5 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { programIn, taskIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
@@ -12,7 +12,7 @@ export const watchRetired = (world: World) => {
 
   const isOpen = (task: string): boolean => {
     const state = taskIn(books, task) ?? programIn(books, task);
-    return state !== undefined && !isTerminal(state.phase);
+    return state !== undefined && !isEndPhase(state.phase);
   };
 
   const taskOf = (service: ServiceName, id: string): string => {

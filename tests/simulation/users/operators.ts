@@ -1,7 +1,7 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { TaskRunMessage } from '@holdpoint/orchestrator/program/program-task';
 import { ReviewKind, type ReviewText, ReviewVerdict } from '@holdpoint/contracts/workflow/review';
 import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/task/model/state';
 import { taskIn, type TaskChange } from '../event-states.ts';
 import type { Principal } from '@holdpoint/approvals/approval/state';
@@ -93,7 +93,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
   /** Handles an escalated node: another attempt, or the end of the node or the task. */
   const settle = (id: TaskId, node: NodeId, attempt: number): void => {
     const task = taskIn(books, id);
-    if (task === undefined || isTerminal(task.phase)) return;
+    if (task === undefined || isEndPhase(task.phase)) return;
     const found = findNode(task, node);
     if (found?.status !== 'escalated' || found.attempt !== attempt) return;
     const place = `${id} ${node}`;

@@ -1,7 +1,7 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { programDecider } from '@holdpoint/programs/decide';
 import { isProgram, type ProgramState, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programIn } from '../event-states.ts';
@@ -94,7 +94,7 @@ export const startProgramHands = (
     retries.set(id, count);
     timeline.in(within(`when to retry ${id}`), () => {
       const program = programIn(books, id);
-      if (program !== undefined && (program.phase === 'failed' || !isTerminal(program.phase)))
+      if (program !== undefined && (program.phase === 'failed' || !isEndPhase(program.phase)))
         tell(id, 'retry');
     });
   };

@@ -1,5 +1,4 @@
-import { TaskPhase } from '@holdpoint/contracts/task/status';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
+import { TaskPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import type { ProgramEvidence, StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { TOKEN_STEP } from '../workload/program.ts';
 import { type Check, takeNotes } from './check.ts';
@@ -73,7 +72,7 @@ export const programEnds: Check = {
     );
     const phase = phaseOf(program);
     expect(
-      phase !== undefined && (isTerminal(phase) || waitsForPerson(evidence)),
+      phase !== undefined && (isEndPhase(phase) || waitsForPerson(evidence)),
       () => `it is ${String(phase)} at the end, and nobody is asked for anything`,
     );
     return finding();

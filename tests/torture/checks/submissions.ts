@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { TaskPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import type { Operation } from '../history.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { endOf } from '../workload/graph.ts';
@@ -40,7 +39,7 @@ export const submissions: Check = {
     );
     const phase = TaskPhase.safeParse(task.events.at(-1)?.data['phase']).data;
     expect(
-      phase !== undefined && (isTerminal(phase) || (phase === 'paused' && waitsForPerson(task))),
+      phase !== undefined && (isEndPhase(phase) || (phase === 'paused' && waitsForPerson(task))),
       () => `it is ${String(phase)} at the end, without an open question`,
     );
     return finding();

@@ -1,6 +1,5 @@
-import { TaskPhase } from '@holdpoint/contracts/task/status';
+import { TaskPhase, isEndPhase } from '@holdpoint/contracts/task/status';
 import { describe, expect, test } from 'vitest';
-import { isTerminal } from '../task/evolve/phases.ts';
 import { type Filter, flowOf, isExact, pathFor, startOf } from './task-filter.ts';
 
 describe('the index of a task list', () => {
@@ -21,7 +20,7 @@ describe('the index of a task list', () => {
   });
 
   test.each(TaskPhase.options)('tasks that are %s use the phase index while they are few', (phase) => {
-    expect(pathFor({ phase, requestedBy: 'ada' })).toBe(isTerminal(phase) ? 'requester' : 'phase');
+    expect(pathFor({ phase, requestedBy: 'ada' })).toBe(isEndPhase(phase) ? 'requester' : 'phase');
   });
 });
 

@@ -1,7 +1,6 @@
 import type { ListTasks } from '@holdpoint/contracts/task/queries';
-import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import { isEndPhase, type TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Cursor } from '@holdpoint/runtime/store/page';
-import { isTerminal } from '../task/evolve/phases.ts';
 
 export type Filter = Pick<
   ListTasks,
@@ -12,7 +11,7 @@ export type Filter = Pick<
 export type Path = 'latest' | 'phase' | 'requester' | 'flow';
 
 /** Open tasks are few. Ended tasks are nearly all tasks, so their phase does not narrow the search. */
-const isFew = (phase: TaskPhase | undefined): boolean => phase !== undefined && !isTerminal(phase);
+const isFew = (phase: TaskPhase | undefined): boolean => phase !== undefined && !isEndPhase(phase);
 
 /** The index that leaves the fewest rows to check. */
 export const pathFor = ({ phase, workflow, requestedBy }: Filter): Path => {

@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
@@ -27,7 +28,6 @@ import { evolve } from './evolve/evolve.ts';
 import { onNotification, watchAbsent, onWatch } from './replies/on-peer-changed.ts';
 import type { OperatorCommand, ForkTask, TaskMessage } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
-import { isTerminal } from './evolve/phases.ts';
 import { failOnExpressionError, inspectRepository } from './graph/start-when-ready.ts';
 import { onApprovalResolved } from './replies/on-approval-resolved.ts';
 import { onVerdict, onRetryDue, stuckJobReply, replyStuckJob } from './replies/on-verdict.ts';
@@ -122,7 +122,7 @@ const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
   if (purpose === REPORT_TIMER) return sendArtifactReport(builder, resendsOf(data));
   if (purpose === 'withdraw') return withdraw(builder, node as NodeId, resendsOf(data), of);
   if (purpose === CALLBACK_TIMER) return resendCallback(builder, node, of ?? '', resendsOf(data));
-  if (isTerminal(builder.task().phase)) return undefined;
+  if (isEndPhase(builder.task().phase)) return undefined;
   if (purpose === PEERS_TIMER) return watchPeers(builder, resendsOf(data));
   if (purpose === CIRCUIT_TIMER) return requestCircuit(builder, resendsOf(data));
   const id = node as NodeId;
@@ -138,7 +138,7 @@ type Reply = Exclude<TaskMessage, OperatorCommand | ForkTask | { kind: 'submit' 
 
 /** Replies and timers have no caller. An ended task only hears that its withdrawals are confirmed. */
 const decideReply = (builder: DecisionBuilder, message: Reply): void => {
-  const open = !isTerminal(builder.task().phase);
+  const open = !isEndPhase(builder.task().phase);
   switch (message.kind) {
     case 'approval':
       withdrawalConfirmed(builder, message);
@@ -221,7 +221,7 @@ const decide = (
       if (state.phase === 'absent') return decideAbsent(state, message, now);
       const builder = createDecisionBuilder(state, state.id, now, shipped.timing);
       decideReply(builder, message);
-      if (!isTerminal(builder.task().phase)) advance(builder);
+      if (!isEndPhase(builder.task().phase)) advance(builder);
       const { events, send, timers, after } = builder.done();
       return decision({ events, send, timers, after });
     }

@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { RegistryCommand } from '@holdpoint/contracts/task/registry';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
@@ -10,7 +11,7 @@ import { createWorld, type Decided, type Move, type World } from '../../testing/
 import { brief } from '../../testing/graphs.ts';
 import { taskDecider } from './decide.ts';
 import { advanceBy } from './evolve/evolve.ts';
-import { isTerminal, mayGo, mayReopen } from './evolve/phases.ts';
+import { mayGo, mayReopen } from './evolve/phases.ts';
 import { nodeDefinition, nodeState, outcomeOf, type Task, type TaskState } from './model/state.ts';
 
 const RUNS = Number(process.env['HOLDPOINT_TEST_GRAPHS'] ?? 50);
@@ -212,7 +213,7 @@ describe('any graph with any replies', () => {
   test('every open request has a timer that sends it again', () => {
     expectEveryWorld(({ steps }) => {
       for (const { after, timers } of steps) {
-        if (after.phase === 'absent' || isTerminal(after.phase)) continue;
+        if (after.phase === 'absent' || isEndPhase(after.phase)) continue;
         for (const name of timersFor(after)) expect([...timers], name).toContain(name);
       }
     });
@@ -221,7 +222,7 @@ describe('any graph with any replies', () => {
   test('an ended task waits only for its withdrawals', () => {
     expectEveryWorld(({ steps }) => {
       for (const { after, timers } of steps) {
-        if (after.phase === 'absent' || !isTerminal(after.phase)) continue;
+        if (after.phase === 'absent' || !isEndPhase(after.phase)) continue;
         expect([...timers].filter((name) => !/^(withdraw:|report$)/.test(name))).toEqual([]);
       }
     });
@@ -238,7 +239,7 @@ describe('any graph with any replies', () => {
               ({ id }) =>
                 `${id} ${nodeState(state, id).status} ${JSON.stringify(nodeState(state, id).wait ?? '')}`,
             );
-      expect(isTerminal(state.phase as never), `${state.phase}: ${statuses.join(', ')}`).toBe(true);
+      expect(isEndPhase(state.phase as never), `${state.phase}: ${statuses.join(', ')}`).toBe(true);
       for (let more = 0; more < 400 && world.wellOnce(); more += 1);
       const board = world.board();
       expect(board.phase === 'board' ? board.held : []).toEqual([]);
@@ -255,7 +256,7 @@ const STEPS_MAX = 3_000;
 const goWell = (world: World): void => {
   for (let count = 0; count < STEPS_MAX; count += 1) {
     const { phase } = world.state();
-    if (phase !== 'absent' && isTerminal(phase)) return;
+    if (phase !== 'absent' && isEndPhase(phase)) return;
     if (count % 100 === 0) world.help();
     if (!world.wellOnce()) world.help();
   }

@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
@@ -13,7 +14,7 @@ import { NODE, NOW, submit } from '../../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 import { advanceBy } from './evolve/evolve.ts';
 import type { TaskMessage } from './model/messages.ts';
-import { isTerminal, mayGo } from './evolve/phases.ts';
+import { mayGo } from './evolve/phases.ts';
 import { findNode, nodeState, type NodeStatus, type Task, type TaskState } from './model/state.ts';
 
 /** A task at its gate, or a task with several gates before its start. */
@@ -65,7 +66,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   test('an ended task does not change', () => {
     expectEveryRun((run) => {
       for (const { before, made } of run) {
-        if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
+        if (before.phase === 'absent' || !isEndPhase(before.phase)) continue;
         expect(made.events).toEqual([]);
       }
     });
@@ -74,7 +75,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   test('an ended task only confirms its withdrawals', () => {
     expectEveryRun((run) => {
       for (const { before, made, message } of run) {
-        if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
+        if (before.phase === 'absent' || !isEndPhase(before.phase)) continue;
         const timers = made.timers.map((timer) => ('set' in timer ? timer.set : timer.clear));
         expect(timers.filter((name) => !name.startsWith('withdraw:'))).toEqual([]);
         // Recovery repeats its verdict for a stuck job.
@@ -110,7 +111,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       for (const { message, made, before } of run) {
         const applied =
           message.kind === 'effect' && message.event.type === 'applied' ? message.event : undefined;
-        const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
+        const task = before.phase === 'absent' || isEndPhase(before.phase) ? undefined : before;
         const status = (applied && task && findNode(task, applied.node)?.status) ?? 'idle';
         // A restarted node does not request the effect until it reaches it again.
         const gate = applied && task && findNode(task, applied.node)?.gate;
@@ -196,7 +197,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   test('every open task has something that continues it', () => {
     expectEveryRun((run) => {
       const byItself = run.filter(
-        ({ after }) => after.phase !== 'absent' && !isTerminal(after.phase) && !waitsForPerson(after),
+        ({ after }) => after.phase !== 'absent' && !isEndPhase(after.phase) && !waitsForPerson(after),
       );
       for (const { after } of byItself) expect(expectedTimers(after, []), after.phase).not.toEqual([]);
     });
@@ -219,7 +220,7 @@ const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly s
     const { node, id } = data as { readonly node: string; readonly id: string };
     return `withdraw:${node}:${id}`;
   });
-  if (isTerminal(state.phase)) return withdrawals;
+  if (isEndPhase(state.phase)) return withdrawals;
   const waiting = statusesOf(state).flatMap(([node, status]) => {
     const { inDoubt, stuck } = findNode(state, node as NodeId) ?? {};
     const asks = status === 'escalated' && (inDoubt !== undefined || stuck !== undefined);

@@ -1,5 +1,5 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { programIn, taskIn, tasksIn } from '../../event-states.ts';
 import type { World } from '../../world.ts';
 import { checkQuietBoards } from './registries.ts';
@@ -18,7 +18,7 @@ export const checkEnding = (
   checkStuckList(world);
   checkProgramsEnded(world);
   for (const { id, phase } of tasksIn(books))
-    checker.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
+    checker.expect('every accepted task ends', isEndPhase(phase), id, () => `${id} is ${phase}`);
   for (const id of submitted) {
     checker.expect(
       'every submission is finally accepted',
@@ -27,7 +27,7 @@ export const checkEnding = (
       () => 'it was never accepted',
     );
     const task = taskIn(books, id) ?? programIn(books, id);
-    checker.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
+    checker.expect('every accepted task ends', task !== undefined && isEndPhase(task.phase), id, () =>
       JSON.stringify(task),
     );
   }

@@ -1,5 +1,5 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/task/outgoing/outgoing';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { type NodeState, nodeState, openQuestion, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';
@@ -21,7 +21,7 @@ const timerOf = (node: NodeId, { status }: NodeState): string | undefined => {
 
 /** A node that waits for recovery, a person or a circuit has a timer that resends. */
 export const checkMoving = ({ checker, databases }: World, task: Task): void => {
-  if (isTerminal(task.phase)) return;
+  if (isEndPhase(task.phase)) return;
   const { timers } = databases.orchestrator.tables;
   const expectTimer = (name: string, what: () => string): void =>
     checker.expect(

@@ -1,9 +1,9 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Entry } from '@holdpoint/contracts/program/recording';
 import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { entryIn } from '@holdpoint/executor/effect/state';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../../event-states.ts';
 import { ProgramState } from '../../workload/programs.ts';
@@ -234,7 +234,7 @@ export const watchPrograms = (world: World) => {
         task,
         () => `${String(event.attempt)} after ${String(before.attempt)}`,
       );
-    if (event.type === 'completed' && !isTerminal(before.phase))
+    if (event.type === 'completed' && !isEndPhase(before.phase))
       checker.expect(
         'a program completes with its last phase',
         after.phase !== 'absent' && before.node === 'done',
@@ -327,7 +327,7 @@ export const checkMovingProgram = ({ checker, databases, books }: World, task: P
     const peer = taskIn(books, child);
     // A tombstone refuses the submission of the effect: there is nothing to withdraw any more.
     const isBuried = 'tombstone' in books.orchestrator.stateOf(child);
-    if (ended !== undefined || isBuried || (peer !== undefined && isTerminal(peer.phase))) continue;
+    if (ended !== undefined || isBuried || (peer !== undefined && isEndPhase(peer.phase))) continue;
     checker.expect(
       task.status === 'ended'
         ? 'an ended program withdraws its effects'
@@ -352,7 +352,7 @@ const excuseOf = ({ books }: World, task: Program): string | undefined => {
       return (task.suspendedOn ?? []).some((key) => {
         const entry = entryOf(task, key);
         const child = entry?.kind === 'effect' ? taskIn(books, entry.task) : undefined;
-        return child !== undefined && !isTerminal(child.phase) && !hasEnded(entry);
+        return child !== undefined && !isEndPhase(child.phase) && !hasEnded(entry);
       })
         ? 'an effect waits'
         : undefined;
@@ -369,12 +369,12 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
       const phase = taskIn(books, child)?.phase;
       checker.expect(
         'an ended program withdraws its effects',
-        ended !== undefined || phase === undefined || isTerminal(phase),
+        ended !== undefined || phase === undefined || isEndPhase(phase),
         task.id,
         () => `${child} is ${String(phase)}`,
       );
     }
-  const open = programsIn(books).filter(({ phase, status }) => !isTerminal(phase) && status !== 'ended');
+  const open = programsIn(books).filter(({ phase, status }) => !isEndPhase(phase) && status !== 'ended');
   for (const task of open)
     checker.expect(
       'a waiting program states a person, an effect or a missing worker as its reason',
@@ -388,7 +388,7 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
 export const checkProgramsEnded = (world: World): void => {
   const { checker, books } = world;
   for (const { id, phase, question } of programsIn(books)) {
-    checker.expect('every program ends', isTerminal(phase), id, () => phase);
+    checker.expect('every program ends', isEndPhase(phase), id, () => phase);
     const approvalState = question && books.approvals.stateOf(question.approval);
     checker.expect(
       'every question of a program is closed',

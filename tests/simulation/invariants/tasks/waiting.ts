@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import {
   hasEnded,
@@ -8,7 +9,6 @@ import {
   type Task,
 } from '@holdpoint/orchestrator/task/model/state';
 import { isCommit, workflowIndex } from '@holdpoint/orchestrator/task/model/workflow-index';
-import { isTerminal } from '@holdpoint/orchestrator/task/evolve/phases';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { circuitIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { isCircuit, taskIn, tasksIn } from '../../event-states.ts';
@@ -38,7 +38,7 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
     case 'recovering': {
       const { preparation: mending } = nodeState(task, node);
       const rollback = mending?.kind === 'rollback' ? taskIn(world.books, mending.by) : undefined;
-      return rollback !== undefined && !isTerminal(rollback.phase) ? 'it is taken back first' : undefined;
+      return rollback !== undefined && !isEndPhase(rollback.phase) ? 'it is taken back first' : undefined;
     }
     default:
       return undefined;
@@ -55,7 +55,7 @@ const peerIsOpen = ({ books }: World, task: Task): string | undefined =>
     const [id, node] = peer.split('/') as [string, NodeId?];
     const other = taskIn(books, id);
     if (outcome !== null || other === undefined) return false;
-    return node === undefined ? !isTerminal(other.phase) : !hasEnded(nodeState(other, node));
+    return node === undefined ? !isEndPhase(other.phase) : !hasEnded(nodeState(other, node));
   })
     ? 'another task waits'
     : undefined;
@@ -98,7 +98,7 @@ const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): 
 /** Long after the last event: each open task has a reason to wait. Returns the open ones. */
 export const checkWaiting = (world: World): readonly Task[] => {
   checkStuck(world);
-  const open = tasksIn(world.books).filter(({ phase }) => !isTerminal(phase));
+  const open = tasksIn(world.books).filter(({ phase }) => !isEndPhase(phase));
   for (const task of open) {
     const nodes = task.definition.nodes
       .map(({ id }) => ({ id, state: nodeState(task, id) }))

@@ -1,7 +1,7 @@
-import { EndPhase, TaskPhase, type TaskPhase as Phase } from '@holdpoint/contracts/task/status';
+import { EndPhase, TaskPhase, type TaskPhase as Phase, isEndPhase } from '@holdpoint/contracts/task/status';
 import { expect, test } from 'vitest';
 import { histories, TERMINAL } from '../../../testing/tasks.ts';
-import { isTerminal, mayGo, TRANSITIONS } from './phases.ts';
+import { mayGo, TRANSITIONS } from './phases.ts';
 
 test('the transition table covers every phase', () => {
   expect(Object.keys(TRANSITIONS).toSorted()).toEqual(TaskPhase.options.toSorted());
@@ -11,8 +11,9 @@ test('the transition table covers every phase', () => {
   }
 });
 
-test('only completed, failed and cancelled are terminal', () => {
-  expect(TaskPhase.options.filter(isTerminal).toSorted()).toEqual(EndPhase.options.toSorted());
+test('the phases of an end are those without a transition', () => {
+  const ends = TaskPhase.options.filter((phase) => TRANSITIONS[phase].length === 0);
+  expect(ends.toSorted()).toEqual(EndPhase.options.toSorted());
 });
 
 test('every phase is reachable and can reach an end', () => {
@@ -22,12 +23,12 @@ test('every phase is reachable and can reach an end', () => {
     return found;
   };
   expect([...reachable('queued')].toSorted()).toEqual(TaskPhase.options.toSorted());
-  for (const phase of TaskPhase.options) expect([...reachable(phase)].some(isTerminal), phase).toBe(true);
+  for (const phase of TaskPhase.options) expect([...reachable(phase)].some(isEndPhase), phase).toBe(true);
 });
 
 test('a phase may stay the same, and a terminal one may not change', () => {
   for (const phase of TaskPhase.options) expect(mayGo(phase, phase)).toBe(true);
-  for (const end of TaskPhase.options.filter(isTerminal)) {
+  for (const end of TaskPhase.options.filter(isEndPhase)) {
     expect(TaskPhase.options.filter((phase) => phase !== end && mayGo(end, phase))).toEqual([]);
   }
 });
@@ -49,5 +50,5 @@ test('the test states are in the phases that they are named after', () => {
   });
   const paused = Object.entries(phaseOf).filter(([name]) => name.startsWith('paused'));
   expect(new Set(paused.map(([, phase]) => phase))).toEqual(new Set(['paused']));
-  for (const name of TERMINAL) expect(isTerminal(phaseOf[name] ?? 'queued'), name).toBe(true);
+  for (const name of TERMINAL) expect(isEndPhase(phaseOf[name] ?? 'queued'), name).toBe(true);
 });

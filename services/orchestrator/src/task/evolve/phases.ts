@@ -68,10 +68,8 @@ export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
   cancelled: [],
 };
 
-export const isTerminal = (phase: TaskPhase): boolean => TRANSITIONS[phase].length === 0;
-
 /** A person may reopen a failed task. That is not a step of the table. */
-export const mayReopen = (from: TaskPhase, to: TaskPhase): boolean => from === 'failed' && !isTerminal(to);
+export const mayReopen = (from: TaskPhase, to: TaskPhase): boolean => from === 'failed' && !isEndPhase(to);
 
 /** The same phase, or a step of the table. */
 export const mayGo = (from: TaskPhase, to: TaskPhase): boolean =>

@@ -1,9 +1,9 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { activationOf } from './activation.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { endTaskIfDone, endNode, failOnFailedNode } from './ending.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import { failOnExpressionError, continueAttempt, startWhenReady } from './start-when-ready.ts';
 import { nodeDefinition, nodeState } from '../model/state.ts';
 import { guardHolds } from './steps.ts';
@@ -17,7 +17,7 @@ export const advance = (builder: DecisionBuilder): void => {
     const id = builder.nextNode();
     if (id === undefined) return endTaskIfDone(builder);
     advanceNode(builder, id);
-    if (isTerminal(builder.task().phase)) return;
+    if (isEndPhase(builder.task().phase)) return;
   }
 };
 

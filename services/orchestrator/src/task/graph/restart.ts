@@ -1,10 +1,10 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { CommandId, NodeId } from '@holdpoint/contracts/values/ids';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { downstreamOf } from '@holdpoint/workflows/graph/graph';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { releaseNode, sendArtifactReport } from './ending.ts';
 import { watchPeers } from '../outgoing/watch-peers.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import { nodeState } from '../model/state.ts';
 import { workflowIndex } from '../model/workflow-index.ts';
 
@@ -44,7 +44,7 @@ export const restartNodes = (
   const [first] = targets;
   if (first === undefined) return;
   const nodes = restartSet(builder, targets);
-  const reopens = isTerminal(builder.task().phase);
+  const reopens = isEndPhase(builder.task().phase);
   const before = nodes.map((id) => [id, nodeState(builder.task(), id)] as const);
   builder.emit({ type: 'restarted', node: first, nodes: [...nodes], ...cause });
   for (const [id, state] of before) releaseNode(builder, id, state);

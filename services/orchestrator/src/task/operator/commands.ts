@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { CommandId, NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
@@ -6,7 +7,6 @@ import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { recordResumeGrant } from '../model/checkpoints.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
 import { endNode, endTask, type NodeEnd } from '../graph/ending.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import { restartNodes, restartSet } from '../graph/restart.ts';
 import { advance } from '../graph/advance.ts';
 import { retryByPerson } from '../replies/stuck-job.ts';
@@ -49,12 +49,12 @@ export const cancel = (
   }: CommandFields & { readonly ifOpen?: boolean | undefined },
   command: CommandId,
 ): Decision<TaskEvent> => {
-  if (ifOpen && isTerminal(builder.task().phase)) return builder.done();
+  if (ifOpen && isEndPhase(builder.task().phase)) return builder.done();
   const unknown = unknownNode(builder, node);
   if (unknown !== undefined) return builder.done(unknown);
   if (node !== undefined) return cancelNode(builder, node, `${reason} (${by})`, command);
   if (builder.task().phase === 'cancelled') return builder.done();
-  if (isTerminal(builder.task().phase)) return builder.done(illegal(builder, 'cancelled'));
+  if (isEndPhase(builder.task().phase)) return builder.done(illegal(builder, 'cancelled'));
   endTask(builder, { type: 'cancelled', by, reason });
   return builder.done();
 };
@@ -67,7 +67,7 @@ const cancelNode = (
 ): Decision<TaskEvent> => {
   const { status, attempt } = nodeState(builder.task(), node);
   if (status === 'cancelled') return builder.done();
-  if (isTerminal(builder.task().phase) || hasEnded(nodeState(builder.task(), node)))
+  if (isEndPhase(builder.task().phase) || hasEnded(nodeState(builder.task(), node)))
     return builder.done(illegalNode(builder, node, 'cancelled'));
   const error = errorBody('NODE_CANCELLED', reason);
   endNode(builder, { type: 'node_ended', node, attempt, outcome: 'cancelled', error, command });
@@ -83,7 +83,7 @@ export const pause = (
 ): Decision<TaskEvent> => {
   const unknown = unknownNode(builder, node);
   if (unknown !== undefined) return builder.done(unknown);
-  if (isTerminal(builder.task().phase)) return builder.done(illegal(builder, 'paused'));
+  if (isEndPhase(builder.task().phase)) return builder.done(illegal(builder, 'paused'));
   if (node !== undefined) {
     const state = nodeState(builder.task(), node);
     if (state.paused === true) return builder.done();
@@ -103,7 +103,7 @@ export const resume = (
 ): Decision<TaskEvent> => {
   const unknown = unknownNode(builder, node);
   if (unknown !== undefined) return builder.done(unknown);
-  if (isTerminal(builder.task().phase)) return builder.done(illegal(builder, 'resumed'));
+  if (isEndPhase(builder.task().phase)) return builder.done(illegal(builder, 'resumed'));
   if (node !== undefined) {
     if (nodeState(builder.task(), node).paused !== true) return builder.done();
     builder.emit({ type: 'node_resumed', node, by, command });
@@ -138,7 +138,7 @@ const overrideOutcome = (
   const { status: now } = nodeState(builder.task(), node);
   if (now === status) return builder.done();
   const { phase } = builder.task();
-  if ((isTerminal(phase) && phase !== 'failed') || !MAY_BE_PASSED_OVER.has(now))
+  if ((isEndPhase(phase) && phase !== 'failed') || !MAY_BE_PASSED_OVER.has(now))
     return builder.done(illegalNode(builder, node, verb));
   if (hasEnded(nodeState(builder.task(), node))) restartNodes(builder, [node], { by, command });
   const { attempt } = nodeState(builder.task(), node);
@@ -206,7 +206,7 @@ const tryAgain = (
   command: CommandId,
 ): Decision<TaskEvent> => {
   const { definition, phase } = builder.task();
-  if (isTerminal(phase)) return builder.done(illegal(builder, 'retried'));
+  if (isEndPhase(phase)) return builder.done(illegal(builder, 'retried'));
   const meant = definition.nodes
     .filter(({ id }) => node === undefined || node === id)
     .map(({ id }) => ({ id, state: nodeState(builder.task(), id) }));
@@ -237,7 +237,7 @@ const restart = (
   command: CommandId,
 ): Decision<TaskEvent> => {
   const { phase, definition } = builder.task();
-  if (isTerminal(phase) && phase !== 'failed')
+  if (isEndPhase(phase) && phase !== 'failed')
     return builder.done(illegal(builder, 'retried', '; run it again or fork it'));
   if (node !== undefined && attempt !== undefined && nodeState(builder.task(), node).attempt !== attempt)
     return builder.done(

@@ -1,10 +1,10 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision } from '@holdpoint/runtime/decider';
 import { recordCheckpoint } from '../model/checkpoints.ts';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import { findNode, nodeState } from '../model/state.ts';
 
 /** Limit per attempt, so that notes cannot fill a task. */
@@ -24,8 +24,8 @@ export const recordNote = (
     return builder.done({ error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase }) });
   }
   if (marks.includes(`noted.${name}`)) return builder.done();
-  if (isTerminal(phase) || marks.length >= MARKS_MAX) {
-    const why = isTerminal(phase) ? phase : `at its limit of ${String(MARKS_MAX)} checkpoints per attempt`;
+  if (isEndPhase(phase) || marks.length >= MARKS_MAX) {
+    const why = isEndPhase(phase) ? phase : `at its limit of ${String(MARKS_MAX)} checkpoints per attempt`;
     const message = `task ${id} is ${why}: nothing can be recorded`;
     return builder.done({ error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase }) });
   }

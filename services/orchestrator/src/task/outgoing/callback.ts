@@ -1,3 +1,4 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { HELD_NODE, HELD_WORKFLOW } from '@holdpoint/contracts/effect/hold';
@@ -5,7 +6,6 @@ import { type HeldTask, heldEffectOf } from '@holdpoint/contracts/task/held-effe
 import { type CallbackId, callbackIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { type CallBack, NamedCallback } from '@holdpoint/contracts/webhook/callback';
 import type { DecisionBuilder } from '../model/decision-builder.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import { nodeState, openQuestion, type Task } from '../model/state.ts';
 
 /** Why a held effect is called back: it ended, or a person has to tell whether it happened. */
@@ -78,8 +78,8 @@ export const resendCallback = (
   const task = builder.task();
   const isDue =
     occasion === 'ended'
-      ? isTerminal(task.phase)
-      : !isTerminal(task.phase) && openQuestion(nodeState(task, NODE)) !== undefined;
+      ? isEndPhase(task.phase)
+      : !isEndPhase(task.phase) && openQuestion(nodeState(task, NODE)) !== undefined;
   if (isDue) sendCallback(builder, occasion as Occasion, id as CallbackId, resends);
 };
 

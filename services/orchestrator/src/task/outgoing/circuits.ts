@@ -1,8 +1,8 @@
+import { isEndPhase } from '@holdpoint/contracts/task/status';
 import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
 import { CIRCUIT_TIMER } from './outgoing.ts';
 import { acquireCircuit, type Trial } from './recovery-requests.ts';
 import { type DecisionBuilder, enqueueOpenNodes } from '../model/decision-builder.ts';
-import { isTerminal } from '../evolve/phases.ts';
 import type { Task } from '../model/state.ts';
 
 /** The circuit of the workflow is open as far as known, so recovery must allow the start. */
@@ -28,7 +28,7 @@ export const onCircuitState = (
   { circuit: name, state, until }: ReportCircuitState,
 ): void => {
   const { circuit, phase } = builder.task();
-  if (isTerminal(phase) || circuit?.state !== 'waiting' || circuit.name !== name)
+  if (isEndPhase(phase) || circuit?.state !== 'waiting' || circuit.name !== name)
     return state === 'half_open' ? abandonTrial(builder, name) : undefined;
   if (state === 'open') {
     if (until === undefined) return;
@@ -47,7 +47,7 @@ const isTrialOf = ({ circuit }: Task, name: string): boolean =>
 const abandonTrial = (builder: DecisionBuilder, name: string): void => {
   const task = builder.task();
   if (!isTrialOf(task, name)) return builder.send(acquireCircuit(task, name, builder.now, 'abandoned'));
-  if (isTerminal(task.phase)) reportTrial(builder);
+  if (isEndPhase(task.phase)) reportTrial(builder);
 };
 
 /** A rejection says nothing against the workflow, and a cancellation says nothing at all. */
