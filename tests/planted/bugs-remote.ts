@@ -158,7 +158,7 @@ export const REMOTE_BUGS: readonly Bug[] = [
     caughtBy: [workerInPython('test_an_order_that_arrives_twice_runs_once')],
   },
   {
-    name: 'a claimant in Python goes on after its lease was lost',
+    name: 'a claimant in Python continues after its lease is lost',
     file: 'packages/python/src/holdpoint/claiming/claimant.py',
     find: `        if item.state == "lost":\n`,
     replace: `        if item.state == "":\n`,

@@ -84,7 +84,7 @@ export type OutgoingBuilder = {
   readonly questionTimer: (name: string, resends: number) => void;
 };
 
-/** `made` has the messages and timers that the builder was given. */
+/** `made` has what `builder` was given, in order. */
 export const buildOutgoing = (
   now: number,
   timing: ResendTiming,

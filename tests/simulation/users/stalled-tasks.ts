@@ -1,3 +1,4 @@
+import { RESEND_TIMING } from '@holdpoint/runtime/decider';
 import type { ProgramTaskEvent } from '@holdpoint/programs/state';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { checkWaitingPrograms } from '../invariants/tasks/programs.ts';
@@ -6,7 +7,7 @@ import type { startPeople } from './approvers.ts';
 import type { World } from '../world.ts';
 
 /** Longer than any resend interval and any approval timeout. */
-const QUIET_MS = 12 * 60_000;
+const QUIET_MS = RESEND_TIMING.lastMs + 30 * 60_000;
 const LOOKS_MAX = 40;
 const RESETS_MAX = 10;
 
