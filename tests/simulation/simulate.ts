@@ -97,7 +97,7 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const checkRetired = startRetention(world, settings.bug.retention);
   const checkLetters = startLetterKeepers(world, cluster);
   const people = startPeople(world, cluster);
-  const caretaker = startCaretaker(world, people, STORM_MS);
+  const caretaker = startCaretaker(world, people, STORM_MS, form !== 'apart');
   const programs = VERSIONS.map((version) => simulatedProgram(world.choices, version));
   const words = watchPrograms(world);
   const workers = startWorkers(

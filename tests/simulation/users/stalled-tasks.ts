@@ -6,8 +6,10 @@ import { checkWaiting } from '../invariants/tasks/waiting.ts';
 import type { startPeople } from './approvers.ts';
 import type { World } from '../world.ts';
 
-/** Longer than any resend interval and any approval timeout. */
-const QUIET_MS = RESEND_TIMING.lastMs + 30 * 60_000;
+/** Longer than the first resends, which follow a loss in the storm, and any approval timeout. */
+const QUIET_MS = 12 * 60_000;
+/** A core resends a question that it has decided only then. */
+const QUIET_IN_CORE_MS = RESEND_TIMING.lastMs + 30 * 60_000;
 const LOOKS_MAX = 40;
 const RESETS_MAX = 10;
 
@@ -23,8 +25,10 @@ export const startCaretaker = (
   world: World,
   people: Pick<ReturnType<typeof startPeople>, 'tell' | 'reset'>,
   calmAt: number,
+  hasCore: boolean,
 ) => {
   const { timeline } = world;
+  const quietMs = hasCore ? QUIET_IN_CORE_MS : QUIET_MS;
   let happened = false;
   const look = (looks: number): void => {
     const quiet = !happened;
@@ -38,9 +42,9 @@ export const startCaretaker = (
       else people.tell(id, 'cancel');
     }
     if (looks < LOOKS_MAX && (!quiet || open.length + programs.length > 0))
-      timeline.in(QUIET_MS, () => look(looks + 1));
+      timeline.in(quietMs, () => look(looks + 1));
   };
-  timeline.in(calmAt + QUIET_MS, () => look(1));
+  timeline.in(calmAt + quietMs, () => look(1));
   return {
     saw: (event: TaskEvent | ProgramTaskEvent): void => {
       happened ||= !isLooking(event);
