@@ -270,7 +270,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     ],
   },
   {
-    name: 'a question that goes over the bus is asked again after hours only',
+    name: 'a question on the bus is resent only after hours',
     file: 'packages/runtime/src/engine/batch.ts',
     find: `sent.length > 0 && !sent.some((message) => overBus.has(message))`,
     replace: `sent.length > 0`,

@@ -84,7 +84,7 @@ export type OutgoingBuilder = {
   readonly questionTimer: (name: string, resends: number) => void;
 };
 
-/** `made` has what `builder` was given, in order. */
+/** The messages and timers that `builder` adds are in `made`, in order. */
 export const buildOutgoing = (
   now: number,
   timing: ResendTiming,
