@@ -272,7 +272,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
   {
     name: 'a question on the bus is resent only after hours',
     file: 'packages/runtime/src/engine/batch.ts',
-    find: `sent.length > 0 && !sent.some((message) => overBus.has(message))`,
+    find: `sent.length > 0 && !sent.some((message) => outbox.has(message))`,
     replace: `sent.length > 0`,
     caughtBy: [
       batch('a question that %s'),
@@ -433,7 +433,7 @@ export const RUNTIME_BUGS: readonly Bug[] = [
     file: 'packages/runtime/src/host/lanes.ts',
     find: `      const place = places.get(aggregate) ?? { lane: wanted, count: 0 };`,
     replace: `      const place = { lane: wanted, count: places.get(aggregate)?.count ?? 0 };`,
-    caughtBy: [lanes('a message waits behind an earlier one of its aggregate, whatever its lane')],
+    caughtBy: [lanes('a message waits behind an earlier one of its aggregate, in every lane')],
   },
   {
     name: 'a service may send the messages of another service',

@@ -74,7 +74,8 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
   const current = new Map<string, Loaded>();
   const events: StoredEvent[] = [];
   const committedEvents: CommittedEvent<Event>[] = [];
-  const outbox: WireMessage[] = [];
+  /** The messages that go over the bus, in order. */
+  const outbox = new Set<WireMessage>();
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
   const shared = new Map<string, SharedContent>();
   const deadLetters: DeadLetterRow[] = [];
@@ -172,16 +173,19 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     timers.set(`${aggregate}/${name}`, { aggregate, name, change, trace, sent });
   };
 
-  /** The changes of the table of timers. Known only at the end: a message that its receiver refuses goes over the bus after all. */
+  /** Known only at the end: a message that its receiver refuses goes over the bus after all. */
+  const isDecided = (sent: readonly WireMessage[]): boolean =>
+    sent.length > 0 && !sent.some((message) => outbox.has(message));
+
+  /** The changes of the table of timers. */
   const timerRows = (): Pick<BatchWrite, 'timersSet' | 'timersCleared'> => {
     const timersSet: TimerRow[] = [];
     const timersCleared: TimerKey[] = [];
-    const overBus = new Set(outbox);
     for (const { aggregate, name, change, trace, sent } of timers.values()) {
       if ('set' in change) {
-        const decided = sent.length > 0 && !sent.some((message) => overBus.has(message));
-        const dueAt = decided ? (change.dueIfDecided ?? change.dueAt) : change.dueAt;
-        timersSet.push({ aggregate, name, dueAt, data: change.data ?? null, trace });
+        const { dueAt, dueIfDecided, data = null } = change;
+        const isLate = dueIfDecided !== undefined && isDecided(sent);
+        timersSet.push({ aggregate, name, dueAt: isLate ? dueIfDecided : dueAt, data, trace });
       } else if (found.get(aggregate)?.version !== 0) {
         // No timer is stored of an aggregate that did not exist.
         timersCleared.push({ aggregate, name });
@@ -209,7 +213,7 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
       return { subject, headers, body };
     });
     const stored = made.events.length > 0 ? append(target, made, trace, sealKey) : [];
-    outbox.push(...messages.filter((message) => !deliver(message)));
+    for (const message of messages) if (!deliver(message)) outbox.add(message);
     for (const change of made.timers) setTimer(aggregate, change, trace, messages);
     return stored;
   };
@@ -224,13 +228,13 @@ export const createBatch = <Event extends { readonly type: string }, Work>(
     },
     apply,
     /** Sends a message over the bus. */
-    send: (message: WireMessage): void => void outbox.push(message),
+    send: (message: WireMessage): void => void outbox.add(message),
     setTimer,
     keepDeadLetter: (row: DeadLetterRow): void => void deadLetters.push(row),
     write: (outboxConfirmed: readonly string[]): BatchWrite => ({
       events,
       announced: announced(),
-      outbox,
+      outbox: [...outbox],
       outboxConfirmed,
       snapshots: [...snapshots.values()],
       ...timerRows(),

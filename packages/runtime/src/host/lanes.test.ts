@@ -23,7 +23,7 @@ describe('the order of messages that wait', () => {
     expect([lanes.urgent(), lanes.size()]).toEqual([0, 1]);
   });
 
-  test('a message waits behind an earlier one of its aggregate, whatever its lane', () => {
+  test('a message waits behind an earlier one of its aggregate, in every lane', () => {
     const lanes = lanesOf(item('a', 'next', 1), item('b', 'first'), item('a', 'first', 2));
     expect(lanes.take(10).map(({ aggregate, n }) => `${aggregate}${String(n)}`)).toEqual(['b0', 'a1', 'a2']);
   });
