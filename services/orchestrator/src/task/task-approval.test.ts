@@ -1,7 +1,7 @@
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -47,7 +47,7 @@ describe('an approval of an effect', () => {
         subject: 'hp.cmd.effect.run.default',
         data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
       })
-      .thenTimes(resendTimer(`reply:${NODE}`, 0, NOW));
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test('an approval of a paused task is kept until it is resumed', () => {

@@ -2,7 +2,7 @@ import { stuckIdOf } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -27,7 +27,11 @@ const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
 
 describe('the command cancel', () => {
-  const askAgain = (of: string) => resendTimer(`withdraw:${NODE}:${of}`, 0, NOW);
+  const askAgain = (of: string) => ({
+    set: `withdraw:${NODE}:${of}`,
+    dueAt: NOW + resendDelayMs(1),
+    data: { attempt: 1 },
+  });
 
   test.each(OPEN)('cancel ends a task that is %s', (name) => {
     givenTask(name)
@@ -149,7 +153,7 @@ describe('the command resume', () => {
         subject: 'hp.cmd.effect.run.default',
         data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
       })
-      .thenTimes(resendTimer(`reply:${NODE}`, 0, NOW));
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { attempt: 1 } });
   });
 
   test('resume requests approval again when the grant has expired', () => {
@@ -240,10 +244,11 @@ describe('the command retry', () => {
       .when(byHand('retry'), NOW)
       .thenEmitsLike({ ...retrying, phase: 'paused' })
       .thenSends(...settledBy('retry'))
-      .thenTimes({ clear: `reply:${NODE}` }, resendTimer(`withdraw:${NODE}:${STUCK}`, 0, NOW), {
-        set: `retry:${NODE}`,
-        dueAt: NOW,
-      });
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } },
+        { set: `retry:${NODE}`, dueAt: NOW },
+      );
   });
 
   test('retry of a job that is not escalated is refused', () => {

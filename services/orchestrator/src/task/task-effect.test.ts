@@ -2,7 +2,7 @@ import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { questionTimer, resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -69,7 +69,10 @@ describe('an applied effect', () => {
         id: `approval.cancel.${approvalOf(2)}.0`,
         data: { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect was applied' },
       })
-      .thenTimes({ clear: `reply:${NODE}` }, resendTimer(`withdraw:${NODE}:${approvalOf(2)}`, 0, NOW));
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } },
+      );
   });
 
   test('an applied effect is kept by a paused task with another approval', () => {
@@ -121,7 +124,7 @@ describe('an effect that was not applied', () => {
         id: `recovery.assess.${TASK}.${NODE}.1.0`,
         data: { task: TASK, node: NODE, attempt: 1, outcome, effectClass: 'keyed', error: { code } },
       })
-      .thenTimes(resendTimer(`reply:${NODE}`, 0, NOW));
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test('a refusal of another order under the same key changes nothing', () => {
@@ -157,7 +160,12 @@ describe('an effect that was not applied', () => {
         id: `approval.request.${approvalOf(2)}.0`,
         data: { id: approvalOf(2), revision: 2 },
       })
-      .thenTimes(questionTimer(`reply:${NODE}`, 0, NOW));
+      .thenTimes({
+        set: `reply:${NODE}`,
+        dueAt: NOW + resendDelayMs(1),
+        dueIfDecided: NOW + 21_600_000,
+        data: { attempt: 1 },
+      });
   });
 
   test('another order under a new grant has a new message id', () => {

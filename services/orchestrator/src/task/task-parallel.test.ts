@@ -3,7 +3,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../../testing/parallel.ts';
 import {
   applied as appliedFact,
@@ -146,7 +146,11 @@ describe('a task that fails', () => {
       .thenTimes(
         { clear: `reply:${left}` },
         { clear: `reply:${right}` },
-        resendTimer(`withdraw:${right}:${approvalOf(right)}`, 0, NOW),
+        {
+          set: `withdraw:${right}:${approvalOf(right)}`,
+          dueAt: NOW + resendDelayMs(1),
+          data: { attempt: 1 },
+        },
       );
   });
 

@@ -1,7 +1,7 @@
 import { NodeId, stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { questionTimer, resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   byHand,
@@ -63,7 +63,15 @@ describe('a verdict', () => {
         id: `approval.request.${STUCK}.0`,
         data: { id: STUCK, stuck: { class: 'UNKNOWN', reason: 'because' }, body: 'because' },
       })
-      .thenTimes({ clear: `reply:${NODE}` }, questionTimer(`reply:${NODE}`, 0, NOW));
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        {
+          set: `reply:${NODE}`,
+          dueAt: NOW + resendDelayMs(1),
+          dueIfDecided: NOW + 21_600_000,
+          data: { attempt: 1 },
+        },
+      );
   });
 
   test('rollback without a repository is refused, so recovery gives the job up', () => {
@@ -158,7 +166,7 @@ describe('a retry that falls due', () => {
         ...GRANT,
       })
       .thenSends({ id: `effect.run.${EFFECT}.1.2.0`, data: { attempt: 2, grant: GRANT.grant } })
-      .thenTimes(resendTimer(`reply:${NODE}`, 0, NOW + 1_000));
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 1_000 + resendDelayMs(1), data: { attempt: 1 } });
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { stuckIdOf } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { questionTimer, resendDelayMs, resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -43,13 +43,12 @@ describe('an unanswered request', () => {
           .when(due(attempt), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(attempt)}` })
-          .thenTimes(
-            (subject === 'hp.cmd.approval.request' ? questionTimer : resendTimer)(
-              `reply:${NODE}`,
-              attempt,
-              NOW,
-            ),
-          );
+          .thenTimes({
+            set: `reply:${NODE}`,
+            dueAt: NOW + resendDelayMs(attempt + 1),
+            ...(subject === 'hp.cmd.approval.request' && { dueIfDecided: NOW + 21_600_000 }),
+            data: { attempt: attempt + 1 },
+          });
       }
     },
   );

@@ -2,7 +2,7 @@ import { approvalIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { resendTimer } from '@holdpoint/runtime/decider';
+import { resendDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../../testing/parallel.ts';
 import {
   applied,
@@ -73,7 +73,11 @@ describe('an unconfirmed withdrawal', () => {
           .when(due(data.id, attempt), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(attempt)}`, data })
-          .thenTimes(resendTimer(`withdraw:${NODE}:${data.id}`, attempt, NOW));
+          .thenTimes({
+            set: `withdraw:${NODE}:${data.id}`,
+            dueAt: NOW + resendDelayMs(attempt + 1),
+            data: { attempt: attempt + 1 },
+          });
       }
     },
   );
