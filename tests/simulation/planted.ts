@@ -193,7 +193,7 @@ export const PLANTED: readonly Planted[] = [
     name: 'retention purges the records of an open task',
     finds: [
       'nothing is purged that an open task needs',
-      'what was purged is not written again',
+      'a purged aggregate is not written again',
       'a message is acknowledged only after its commit',
     ],
     bug: { retention: { heedless: true } },
@@ -312,7 +312,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a paused or given up job waits without a question',
     finds: [
-      'a job that waits for a person has a question, whatever made it wait',
+      'every job that waits for a person has a question',
       'a node that waits for recovery or an answer has a timer that resends',
     ],
     bug: {

@@ -93,7 +93,7 @@ const aboutOf = ({ about }: OpenQuestion, { paused }: Program): About =>
     ? { about, state: paused.state, ...(paused.output !== undefined && { output: paused.output }) }
     : { about: 'failure' };
 
-/** Only answers to the open question count. A question without a time limit is asked again. */
+/** An answer counts only for the open question. The expiry of a question without a time limit opens a new one. */
 export const onAnswer = (builder: DecisionBuilder, event: ApprovalResolved): void => {
   const task = builder.task();
   const { question } = task;

@@ -30,7 +30,7 @@ export const watchRetired = (world: World) => {
   watchers.committed.push((service, { events }) => {
     for (const { aggregate, version, type } of events)
       checker.expect(
-        'what was purged is not written again',
+        'a purged aggregate is not written again',
         !gone.has(`${service} ${aggregate}`),
         aggregate,
         () => `${service} writes ${type} ${String(version)} of ${aggregate}, which was not needed any more`,

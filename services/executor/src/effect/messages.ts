@@ -65,7 +65,7 @@ export type EffectMessage =
       readonly x: string;
       readonly result: RemoteOutcome | RemoteFinding;
     }
-  /** An executor could not give a start to its claimant. `given`: the number of times that it was given before. */
+  /** An executor could not deliver a start to its claimant. `given`: the number of earlier deliveries. */
   | { readonly kind: 'not_given'; readonly epoch: number; readonly given: number; readonly error: ErrorBody }
   /** A journal has a start that the ledger may have lost when the database was restored. */
   | { readonly kind: 'journalled'; readonly order: RunEffect; readonly epoch: number }

@@ -39,10 +39,7 @@ export const isExact = (filter: Filter): boolean => {
 /** Before the first row of a list, which is ordered latest first. */
 const END: Cursor = { at: Number.MAX_SAFE_INTEGER, id: '' };
 
-/**
- * The start of a page: the cursor of the previous page, or the end of the requested time, whichever is later
- * in the list.
- */
+/** The start of a page: the later in the list of the previous page's cursor and the end of the requested time. */
 export const startOf = (after: Cursor | undefined, { createdBefore }: Filter): Cursor => {
   const { at, id } = after ?? END;
   return createdBefore === undefined || at < createdBefore ? { at, id } : { at: createdBefore, id: '' };

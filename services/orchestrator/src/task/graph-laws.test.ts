@@ -147,7 +147,7 @@ describe('any graph with any replies', () => {
     expectEveryWorld(({ steps }) => {
       for (const [before, event] of eventsOf(steps)) {
         if (before.phase === 'absent' || !STARTS.has(event.type) || !('node' in event)) continue;
-        // An operator may do so, whatever its dependencies.
+        // An operator may complete a node with open dependencies.
         if (event.type === 'node_succeeded' && event.by !== undefined) continue;
         expect(mayStart(before, event.node as NodeId), brief(event)).toBe(true);
       }

@@ -37,7 +37,7 @@ export const checkMoving = ({ checker, databases }: World, task: Task): void => 
     if (timer !== undefined) expectTimer(timer, () => JSON.stringify(state));
     if (state.status === 'escalated')
       checker.expect(
-        'a job that waits for a person has a question, whatever made it wait',
+        'every job that waits for a person has a question',
         openQuestion(state) !== undefined || state.inDoubt?.answered !== undefined,
         task.id,
         () => `${id}: ${JSON.stringify(state)}`,

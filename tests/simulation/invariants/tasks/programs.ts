@@ -346,7 +346,7 @@ const excuseOf = ({ books }: World, task: Program): string | undefined => {
       return task.program.version !== '1' && task.waits !== undefined ? 'there is no worker' : undefined;
     case 'asked':
       return books.approvals.stateOf(task.question?.approval ?? '').status === 'pending'
-        ? 'a person is asked'
+        ? 'a person has an open question'
         : undefined;
     case 'suspended':
       return (task.suspendedOn ?? []).some((key) => {

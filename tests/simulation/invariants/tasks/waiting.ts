@@ -30,10 +30,10 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       if (wait?.kind === 'dependencies') return peerIsOpen(world, task);
       return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
     case 'awaiting_approval':
-      return 'a person is asked';
+      return 'a person has an open question';
     case 'escalated': {
       const question = world.books.approvals.stateOf(openQuestion(nodeState(task, node)) ?? '');
-      return question.status === 'pending' ? 'a person is asked' : undefined;
+      return question.status === 'pending' ? 'a person has an open question' : undefined;
     }
     case 'recovering': {
       const { preparation: mending } = nodeState(task, node);

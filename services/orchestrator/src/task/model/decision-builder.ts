@@ -23,7 +23,7 @@ export type DecisionBuilder = OutgoingBuilder & {
   readonly task: () => Task;
   readonly emit: (change: TaskChange) => void;
   readonly timing: TaskTiming;
-  /** Marks nodes to be looked at again, because something they may wait for has changed. */
+  /** Queues nodes for a new look after a change that may end their wait. */
   readonly enqueue: (nodes: Iterable<NodeId>) => void;
   /** Removes the next node from the queue. Undefined when it is empty. */
   readonly nextNode: () => NodeId | undefined;

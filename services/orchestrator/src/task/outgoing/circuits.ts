@@ -43,7 +43,7 @@ export const onCircuitState = (
 const isTrialOf = ({ circuit }: Task, name: string): boolean =>
   circuit?.state === 'trial' && circuit.name === name;
 
-/** Returns an unused trial at once. Otherwise no other task could try until its time is over. */
+/** Releases an unused trial at once. Otherwise it would block other tasks until it expires. */
 const abandonTrial = (builder: DecisionBuilder, name: string): void => {
   const task = builder.task();
   if (!isTrialOf(task, name)) return builder.send(acquireCircuit(task, name, builder.now, 'abandoned'));
