@@ -55,11 +55,13 @@ export const QUICK: readonly string[] = [
   'infra/postgres/provision.int.test.ts',
 ];
 
-/** Measurements, and a second build of the image: `npm run prove` runs them every night. */
+/** Measurements, kills at random moments, and a second build of the image: `npm run prove` runs them every night. */
 export const NIGHTLY: readonly string[] = [
   'tests/e2e/bench.e2e.test.ts',
   'tests/e2e/soak.e2e.test.ts',
   'tests/e2e/compose/image.e2e.test.ts',
+  'tests/e2e/killed-services.e2e.test.ts',
+  'tests/e2e/stages/stages-killed.e2e.test.ts',
 ];
 
 /** The projects of `vitest.config.ts`. */
@@ -95,7 +97,6 @@ export const projectOf = (file: string): Project => {
 export const LONGEST: readonly string[] = [
   'tests/e2e/torture.e2e.test.ts',
   'tests/e2e/compose/compose.e2e.test.ts',
-  'tests/e2e/stages/stages-killed.e2e.test.ts',
   'tests/simulation/simulation.long.test.ts',
   'tests/integration/claimants/claimants.int.test.ts',
   'tests/e2e/packages.e2e.test.ts',
@@ -105,7 +106,6 @@ export const LONGEST: readonly string[] = [
   'tests/integration/runtime/crash-points.int.test.ts',
   'tests/integration/bus/forgetful-bus.int.test.ts',
   'tests/integration/executor/executor-neighbours.int.test.ts',
-  'tests/crash-points/python.long.test.ts',
   'tests/e2e/last-release.e2e.test.ts',
   'tests/e2e/python/python.e2e.test.ts',
 ];

@@ -64,7 +64,7 @@ const PROVE: readonly Program[] = [
     env: { HOLDPOINT_CRASH_TIMES: '10' },
   },
   node('planted bugs', 'tests/planted/plant.ts'),
-  node('measurements and images', VITEST, 'run', '--project', 'nightly'),
+  node('measurements, random kills and images', VITEST, 'run', '--project', 'nightly'),
   node('torture', 'tests/torture/main.ts', ...TORTURE),
   node('torture of a core', 'tests/torture/main.ts', '--form', 'core', ...TORTURE),
   node('soak', 'tests/torture/soak/main.ts'),

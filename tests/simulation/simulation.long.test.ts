@@ -6,10 +6,10 @@ import { TASKS } from './simulate.ts';
 
 /** Effects of claimants, and both forms side by side. */
 const OTHERS = [
-  { seeds: 24, tasks: 4, held: 24, form: 'apart' },
-  { seeds: 24, tasks: 4, held: 24, form: 'core' },
-  { seeds: 40, tasks: 20, held: 8, form: 'both' },
-  { seeds: 40, tasks: 20, held: 8, form: 'apart', upgrade: true },
+  { seeds: 12, tasks: 4, held: 24, form: 'apart' },
+  { seeds: 12, tasks: 4, held: 24, form: 'core' },
+  { seeds: 20, tasks: 20, held: 8, form: 'both' },
+  { seeds: 20, tasks: 20, held: 8, form: 'apart', upgrade: true },
 ] as const;
 
 const SETTINGS = { tasks: TASKS, bug: {} };
