@@ -8,7 +8,7 @@ export const PLANTED_REMOTE: readonly Planted[] = [
   {
     name: 'the end of an earlier start counts for the start in force',
     held,
-    finds: ['the recorded outcome of an epoch is what its executor saw'],
+    finds: ['the recorded outcome of an epoch is the one that its executor saw'],
     bug: {
       effect: (decider) => ({
         ...decider,

@@ -50,7 +50,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an event is published before the commit',
-    finds: ['what is published was committed, and internal events are not'],
+    finds: ['every published message was committed, and no internal event is published'],
     bug: {
       store: (store, { bus }, life) => ({
         ...store,
@@ -69,7 +69,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an outcome is recorded under any epoch',
-    finds: ['the recorded outcome of an epoch is what its executor saw'],
+    finds: ['the recorded outcome of an epoch is the one that its executor saw'],
     bug: {
       effect: (decider) => ({
         ...decider,
@@ -128,7 +128,7 @@ export const PLANTED: readonly Planted[] = [
     finds: [
       'an approval has as many approvers as its quorum',
       'a requester does not approve their own request under four eyes',
-      'an operator who did not ask approves what is hard to undo, whatever the request says',
+      'an effect that is hard to undo is approved by an operator who did not ask, even if the request demands less',
     ],
     bug: {
       approval: (decider) => ({
@@ -162,14 +162,14 @@ export const PLANTED: readonly Planted[] = [
     name: 'the name in a command counts without a token',
     finds: [
       'a verified requester is the person who asked',
-      'under four eyes somebody approves who did not ask, under whatever name they asked',
+      'under four eyes a second person approves, even if the requester used another name',
     ],
     bug: { sender: () => () => ({ kind: 'service' }) },
   },
   {
     name: 'an unverified requester is another person than every approver',
     finds: [
-      'under four eyes somebody approves who did not ask, under whatever name they asked',
+      'under four eyes a second person approves, even if the requester used another name',
       'an approval has as many approvers as its quorum',
     ],
     bug: {
@@ -357,7 +357,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an outbox row is deleted before its publish is confirmed',
-    finds: ['what was committed is published'],
+    finds: ['every committed message is published'],
     bug: {
       store: (store, { databases }) => ({
         ...store,

@@ -27,7 +27,7 @@ const checkFloor = (
   if (!['merge', 'deploy', 'destructive_edit'].includes(effect.kind)) return;
   if (rollbackOf !== undefined && effect.uses === 'cap.env.builtin.git.rollback') return;
   checker.expect(
-    'an operator who did not ask approves what is hard to undo, whatever the request says',
+    'an effect that is hard to undo is approved by an operator who did not ask, even if the request demands less',
     event.rule === undefined &&
       !names.has(requestedBy) &&
       [...names].every((name) => isEntitled({ audience: ['operators'] }, name)),
@@ -67,7 +67,7 @@ const checkWhoDecided = (world: World, before: Pending, event: ApprovalResolved)
   );
   const asker = askers.get(request.task);
   checker.expect(
-    'under four eyes somebody approves who did not ask, under whatever name they asked',
+    'under four eyes a second person approves, even if the requester used another name',
     !fourEyes || asker === undefined || [...names].some((name) => name !== asker),
     event.id,
     () => `${[...names].join(', ')} approved the request of ${String(asker)}, as ${request.requestedBy}`,

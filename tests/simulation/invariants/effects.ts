@@ -29,7 +29,7 @@ export const checkEffect = (
     // A late report ends the doubt. It is recorded under its own epoch first.
     const late = before.status === 'in_doubt' && entry?.evidence.some((epoch) => seen(epoch) === 'applied');
     checker.expect(
-      'the recorded outcome of an epoch is what its executor saw',
+      'the recorded outcome of an epoch is the one that its executor saw',
       seen(event.epoch) === 'applied' || late === true,
       event.task,
       () => `epoch ${String(event.epoch)} of ${aggregate} reported ${String(seen(event.epoch))}`,
@@ -37,7 +37,7 @@ export const checkEffect = (
   }
   if (event.type === 'superseded') {
     checker.expect(
-      'the recorded outcome of an epoch is what its executor saw',
+      'the recorded outcome of an epoch is the one that its executor saw',
       seen(event.epoch) === event.observed,
       event.task,
       () => `epoch ${String(event.epoch)} of ${aggregate} reported ${String(seen(event.epoch))}`,

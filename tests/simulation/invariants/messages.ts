@@ -81,7 +81,7 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
     if (isOfNext(wire)) return;
     const id = messageIdOf(wire);
     checker.expect(
-      'what is published was committed, and internal events are not',
+      'every published message was committed, and no internal event is published',
       wire.subject.startsWith(CHANGES) ? isChange(wire, changes.get(id)) : committed.has(id),
       '',
       () => `${wire.subject} ${id} ${wire.body.slice(0, 200)}`,
@@ -89,6 +89,6 @@ export const watchMessages = ({ watchers, checker, bus, poison }: World): (() =>
   });
   return () => {
     for (const id of [...committed, ...changes.keys()])
-      checker.expect('what was committed is published', bus.hasStored(id), '', () => id);
+      checker.expect('every committed message is published', bus.hasStored(id), '', () => id);
   };
 };

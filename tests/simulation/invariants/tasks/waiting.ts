@@ -18,7 +18,7 @@ import { checkStuck } from './moving.ts';
 
 /** Why a node may wait after every user has responded and nothing is in progress, or undefined. */
 const excuseOf = (world: World, task: Task, node: NodeId): string | undefined => {
-  const { status, wait } = nodeState(task, node);
+  const { status, wait, gate } = nodeState(task, node);
   if (task.circuit?.state === 'waiting')
     return isCircuitOpen(world, task.circuit.name) ? 'its workflow may not start' : undefined;
   switch (status) {
@@ -30,11 +30,9 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       if (wait?.kind === 'dependencies') return peerIsOpen(world, task);
       return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
     case 'awaiting_approval':
-      return 'a person has an open question';
-    case 'escalated': {
-      const question = world.books.approvals.stateOf(openQuestion(nodeState(task, node)) ?? '');
-      return question.status === 'pending' ? 'a person has an open question' : undefined;
-    }
+      return isPending(world, gate?.approval);
+    case 'escalated':
+      return isPending(world, openQuestion(nodeState(task, node)));
     case 'recovering': {
       const { preparation: mending } = nodeState(task, node);
       const rollback = mending?.kind === 'rollback' ? taskIn(world.books, mending.by) : undefined;
@@ -44,6 +42,9 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       return undefined;
   }
 };
+
+const isPending = ({ books }: World, request = ''): string | undefined =>
+  books.approvals.stateOf(request).status === 'pending' ? 'a person has an open question' : undefined;
 
 const isCircuitOpen = ({ books }: World, circuit: string): boolean => {
   const state = books.recovery.stateOf(circuitIdOf(circuit));
