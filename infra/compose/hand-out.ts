@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { layout, roleOf, services } from '../credentials/layout.ts';
-import type { CredentialsLayout, NatsUser, ServiceName } from '../credentials/layout.ts';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { layout, roleOf } from '../credentials/layout.ts';
+import type { CredentialsLayout, NatsUser } from '../credentials/layout.ts';
 import { natsLoginFile } from '../credentials/read.ts';
 
 type Secret = { readonly from: string; readonly name: string; readonly mode?: number };
@@ -36,7 +37,7 @@ export const sharesOf = (credentialsDir: string): readonly Share[] => {
   const login: Login = (user) => natsLoginFile(credentialsDir, user);
   const own = special(files, login);
   return [
-    ...services.map((service) => ({
+    ...SERVICES.map((service) => ({
       to: service,
       secrets: [
         { from: login(service), name: 'nats.seed' },

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 
 /** The users of NATS. Their permissions are in ../nats/permissions.ts. */
 export const natsUsers = [
@@ -13,9 +14,6 @@ export const natsUsers = [
 ] as const;
 export type NatsUser = (typeof natsUsers)[number];
 
-export const services = ['orchestrator', 'approvals', 'executor', 'recovery'] as const;
-export type ServiceName = (typeof services)[number];
-
 /** The services with a key from this folder. Executors make keys of their own. */
 export const sealingServices = ['approvals', 'orchestrator', 'recovery'] as const;
 export type SealingService = (typeof sealingServices)[number];
@@ -28,7 +26,7 @@ export const ownerRole = 'hp_owner';
 export const roleOf = (service: ServiceName) => `hp_${service}` as const;
 /** Has the rights of the services of the core, for a process that runs all of them. */
 export const coreRole = 'hp_core';
-export const postgresRoles = [adminRole, ...services.map(roleOf), coreRole] as const;
+export const postgresRoles = [adminRole, ...SERVICES.map(roleOf), coreRole] as const;
 export type PostgresRole = (typeof postgresRoles)[number];
 
 /** Where each secret lies in a credentials folder; the same for local, compose and production use. */

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
-import { services } from '../credentials/layout.ts';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { codeOf, Problem } from './problem.ts';
 import { recordInTurn } from './record.ts';
 
-const portNames = ['nats', 'natsMonitor', 'postgres', ...services] as const;
+const portNames = ['nats', 'natsMonitor', 'postgres', ...SERVICES] as const;
 export type PortName = (typeof portNames)[number];
 export type Ports = Readonly<Record<PortName, number>>;
 

@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { layout, services } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { CORE_SERVICES, SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { layout } from '../credentials/layout.ts';
 import { natsLoginFile } from '../credentials/read.ts';
 import { startFoundation, takeDataDir } from './foundation.ts';
 import type { Foundation } from './foundation.ts';
@@ -105,7 +104,7 @@ export const createStack = (options: StackOptions): Stack => {
     const started: ServiceProcess[] = [];
     // They stop together: each depends only on the two servers.
     undo.add(() => Promise.all(started.map((service) => service.stop())));
-    for (const { name, services: own } of processesOf(options.services ?? services, options.form ?? 'core'))
+    for (const { name, services: own } of processesOf(options.services ?? SERVICES, options.form ?? 'core'))
       started.push(
         await startServiceProcess({
           name,

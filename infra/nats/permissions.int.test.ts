@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { OLDEST_SERVER } from '@holdpoint/contracts/bus/server-needs';
 import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import {
@@ -19,7 +20,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { generateCredentials } from '../credentials/generate.ts';
-import { natsUsers, services } from '../credentials/layout.ts';
+import { natsUsers } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
 import { startNats } from '../local/nats/configured-nats.ts';
 import type { NatsServer } from '../local/nats/nats.ts';
@@ -204,7 +205,7 @@ describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperato
       ['hp.api.orchestrator.program_register', ['operator', 'worker']],
       ['$JS.API.DIRECT.GET.HP_CMD', []],
       ['hp.log.t-1.build', ['executor']],
-      ...services.map((service) => [`hp.api.${service}.x`, ['operator']] as const),
+      ...SERVICES.map((service) => [`hp.api.${service}.x`, ['operator']] as const),
       ['$JS.API.STREAM.CREATE.OTHER', []],
       ['$SYS.REQ.SERVER.PING', []],
       ['hp.in.task.submit', []],
@@ -240,7 +241,7 @@ describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperato
       },
     );
 
-    test.each(services.map((service) => [service] as const))(
+    test.each(SERVICES.map((service) => [service] as const))(
       'the %s receives its own inbox and API only',
       async (service) => {
         const own = [`_INBOX_${service}.>`, `hp.api.${service}.>`, '$SRV.PING'];
@@ -307,25 +308,25 @@ describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperato
     });
 
     // An account with JWTs imports a subject from one account only.
-    const discovered = isOperatorMode ? services.map((name) => `holdpoint-${name}`) : [undefined];
+    const discovered = isOperatorMode ? SERVICES.map((name) => `holdpoint-${name}`) : [undefined];
 
     test('people discover the services of all accounts', async () => {
       const running = await Promise.all(
-        services.map((name) =>
+        SERVICES.map((name) =>
           new Svcm(connections[name]).add({ name: `holdpoint-${name}`, version: '1.0.0' }),
         ),
       );
-      await Promise.all(services.map((name) => connections[name].flush()));
+      await Promise.all(SERVICES.map((name) => connections[name].flush()));
       for (const user of ['operator', 'monitor'] as const) {
         const names: string[] = [];
         for (const wanted of discovered)
           for await (const { name } of await new Svcm(connections[user])
-            .client({ strategy: 'count', maxWait: 2_000, maxMessages: services.length / discovered.length })
+            .client({ strategy: 'count', maxWait: 2_000, maxMessages: SERVICES.length / discovered.length })
             .ping(wanted))
             names.push(name);
         expect([user, names.toSorted()]).toEqual([
           user,
-          services.map((name) => `holdpoint-${name}`).toSorted(),
+          SERVICES.map((name) => `holdpoint-${name}`).toSorted(),
         ]);
       }
       await Promise.all(running.map((service) => service.stop()));
@@ -437,7 +438,7 @@ describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperato
         'hp.evt.recovery.circuit_opened.c-1',
         'hp.work.0123',
         'hp.log.t-1.build',
-        ...services.map((service) => `hp.api.${service}.forged`),
+        ...SERVICES.map((service) => `hp.api.${service}.forged`),
         ...natsUsers.map((user) => `_INBOX_${user}.forged`),
         ...streams.flatMap(({ name }) =>
           ['PURGE', 'DELETE', 'UPDATE', 'MSG.DELETE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`),
@@ -469,7 +470,7 @@ describe.each(servers)('on %s', (_origin, program, { extraConfig = '', isOperato
           .flatMap((user) =>
             [
               `_INBOX_${user}.forged`,
-              ...services.filter((service) => service === user).map((service) => `hp.api.${service}.forged`),
+              ...SERVICES.filter((service) => service === user).map((service) => `hp.api.${service}.forged`),
             ].map((subject) =>
               connections[user].subscribe(subject, {
                 callback: (_error, message) => void heard.push(`${user} ${message.subject}`),

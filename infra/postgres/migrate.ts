@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Migration } from 'kysely/migration';
 import { type Client, escapeIdentifier, Pool } from 'pg';
 import { isMissing } from '../credentials/keep.ts';
 import { ownerRole } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
 import { messageOf, Problem } from '../local/problem.ts';
 import type { AdminConnection } from './admin.ts';
 

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { generateCredentials } from '../credentials/generate.ts';
-import { layout, roleOf, services } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { layout, roleOf } from '../credentials/layout.ts';
 import { readPostgresPassword } from '../credentials/read.ts';
 import { choosePorts } from '../local/ports.ts';
 import { startPostgres } from '../local/postgres/postgres.ts';
@@ -73,7 +73,7 @@ beforeAll(async () => {
   credentialsDir = join(dir, 'credentials');
   root = join(dir, 'root');
   await generateCredentials(credentialsDir);
-  for (const service of services) {
+  for (const service of SERVICES) {
     await mkdir(join(root, 'services', service, 'migrations'), { recursive: true });
     await migration(service, '0001_first.ts', FIRST);
   }
@@ -94,8 +94,8 @@ afterAll(async () => {
 describe('provisioning', { timeout: 30_000 }, () => {
   test('two concurrent runs provision once', async () => {
     const results = await Promise.all([provisionIt(), provisionIt()]);
-    const applied = results.flatMap((result) => services.map((service) => result.applied[service]));
-    expect(applied.filter((names) => names.length > 0)).toEqual(services.map(() => ['0001_first']));
+    const applied = results.flatMap((result) => SERVICES.map((service) => result.applied[service]));
+    expect(applied.filter((names) => names.length > 0)).toEqual(SERVICES.map(() => ['0001_first']));
   });
 
   test('a second run changes nothing and applies new migrations', async () => {
@@ -147,7 +147,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     await record('drop table recovery.ownership');
   });
 
-  test.each(services)('%s works in its own schema without naming it', async (service) => {
+  test.each(SERVICES)('%s works in its own schema without naming it', async (service) => {
     await as(service, async (client) => {
       expect((await client.query('select aggregate from event_runs')).rows).toContainEqual({
         aggregate: 'a',
@@ -161,7 +161,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     });
   });
 
-  test.each(services)('%s cannot change or delete an event', async (service) => {
+  test.each(SERVICES)('%s cannot change or delete an event', async (service) => {
     for (const statement of [
       "update event_runs set data = '[]'",
       'delete from event_runs',
@@ -176,8 +176,8 @@ describe('provisioning', { timeout: 30_000 }, () => {
     }
   });
 
-  test.each(services)('%s does not see the other schemas', async (service) => {
-    for (const other of services.filter((each) => each !== service)) {
+  test.each(SERVICES)('%s does not see the other schemas', async (service) => {
+    for (const other of SERVICES.filter((each) => each !== service)) {
       for (const statement of [
         `select * from ${other}.event_runs`,
         `insert into ${other}.heads values ('x', 1)`,
@@ -187,7 +187,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
     }
   });
 
-  test.each(services)('%s cannot create objects or take another role', async (service) => {
+  test.each(SERVICES)('%s cannot create objects or take another role', async (service) => {
     expect(await refusal(service, 'create table mine (id int)')).toBe(
       `permission denied for schema ${service}`,
     );
@@ -231,7 +231,7 @@ describe('provisioning', { timeout: 30_000 }, () => {
       withAdmin(server.admin, async (client) => {
         const { rows } = await client.query<{ limit: number }>(
           'select distinct rolconnlimit as limit from pg_roles where rolname = any ($1)',
-          [services.map(roleOf)],
+          [SERVICES.map(roleOf)],
         );
         return rows.map(({ limit }) => limit);
       });

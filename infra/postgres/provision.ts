@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
-import { DATABASE, ownerRole, services } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { DATABASE, ownerRole } from '../credentials/layout.ts';
 import { recordInTurn } from '../local/record.ts';
 import { withAdmin } from './admin.ts';
 import type { AdminConnection } from './admin.ts';
@@ -59,9 +59,9 @@ export const provision = async (options: ProvisionOptions): Promise<Provisioned>
       const applied = await withAdmin(inside, async (db) => {
         const folderOf = (service: ServiceName): string => join(root, 'services', service, 'migrations');
         // All schemas before the first change: no database is migrated by half.
-        for (const service of services) await checkSchema(db, service, folderOf(service));
+        for (const service of SERVICES) await checkSchema(db, service, folderOf(service));
         await closeDatabase(db, database);
-        return recordInTurn(services, async (service) => {
+        return recordInTurn(SERVICES, async (service) => {
           await provisionSchema(db, service);
           const names = await migrate(inside, service, folderOf(service));
           await grantTables(db, service);

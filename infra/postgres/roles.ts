@@ -1,7 +1,7 @@
-import { CORE_SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { CORE_SERVICES, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { Client } from 'pg';
-import { coreRole, ownerRole, roleOf, services } from '../credentials/layout.ts';
+import { coreRole, ownerRole, roleOf } from '../credentials/layout.ts';
 import type { PostgresRole } from '../credentials/layout.ts';
 import { readPostgresPassword } from '../credentials/read.ts';
 import { scramVerifier } from './scram.ts';
@@ -51,7 +51,7 @@ export const provisionRoles = async (
   await client.query(`alter role ${owner} nologin noinherit nocreatedb nocreaterole`);
   // Needed where the administrator is no superuser, as with managed PostgreSQL.
   await client.query(`grant ${owner} to current_user`);
-  for (const service of services)
+  for (const service of SERVICES)
     await loginRole(client, roleOf(service), service, credentialsDir, connectionsMax);
   await loginRole(client, coreRole, 'pg_catalog', credentialsDir, connectionsMax);
   for (const service of CORE_SERVICES)

@@ -1,7 +1,7 @@
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
-import { coreRole, ownerRole, roleOf, services } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { coreRole, ownerRole, roleOf } from '../credentials/layout.ts';
 
 const owner = escapeIdentifier(ownerRole);
 
@@ -10,7 +10,7 @@ export const closeDatabase = async (client: Client, database: string): Promise<v
   const name = escapeIdentifier(database);
   await client.query(`revoke all on database ${name} from public`);
   await client.query('revoke all on schema public from public');
-  for (const role of [...services.map(roleOf), coreRole])
+  for (const role of [...SERVICES.map(roleOf), coreRole])
     await client.query(`grant connect on database ${name} to ${escapeIdentifier(role)}`);
 };
 

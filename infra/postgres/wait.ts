@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { Client } from 'pg';
-import { roleOf, services, type ServiceName } from '../credentials/layout.ts';
+import { roleOf } from '../credentials/layout.ts';
 import { root } from '../local/folders.ts';
 import { messageOf } from '../local/problem.ts';
 import { missingMigrations } from './migrate.ts';
@@ -15,7 +16,7 @@ const EXIT_USAGE = 64;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const isService = (name: string | undefined): name is ServiceName => services.some((each) => each === name);
+const isService = (name: string | undefined): name is ServiceName => SERVICES.some((each) => each === name);
 
 const setting = (name: string): string => {
   const value = process.env[name];
@@ -65,7 +66,7 @@ const wait = async (service: ServiceName): Promise<void> => {
 
 const [service] = process.argv.slice(2);
 try {
-  if (!isService(service)) throw new Error(`usage: node infra/postgres/wait.ts <${services.join('|')}>`);
+  if (!isService(service)) throw new Error(`usage: node infra/postgres/wait.ts <${SERVICES.join('|')}>`);
   await wait(service);
 } catch (error) {
   process.stderr.write(`wait: ${messageOf(error)}\n`);

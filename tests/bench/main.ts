@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { DATABASE, layout, services } from '@holdpoint/infra/credentials/layout';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { DATABASE, layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectOperator } from '@holdpoint/infra/local/operator';
 import { onStderr } from '@holdpoint/infra/local/progress';
@@ -148,7 +149,7 @@ const profiles = join(dataDir, 'profiles');
 const profiling = async (): Promise<Record<string, Record<string, string>>> => {
   await mkdir(profiles);
   return Object.fromEntries(
-    services.map((service) => [
+    SERVICES.map((service) => [
       service,
       { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profiles, service)}` },
     ]),
@@ -170,7 +171,7 @@ const sink = share === undefined ? undefined : await startTraceSink();
 const withTraces = (env: Record<string, Record<string, string>>): Record<string, Record<string, string>> =>
   sink === undefined || share === undefined
     ? env
-    : Object.fromEntries(services.map((service) => [service, { ...env[service], ...sink.env(share) }]));
+    : Object.fromEntries(SERVICES.map((service) => [service, { ...env[service], ...sink.env(share) }]));
 
 const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
 const form = values.form === 'apart' ? 'apart' : 'core';
@@ -347,7 +348,7 @@ try {
   if (replicas.length > 0) await liftConnectionLimits(running.postgres.admin);
   const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];
   for (const count of replicas) {
-    while (more.length < (count - 1) * services.length)
+    while (more.length < (count - 1) * SERVICES.length)
       more.push(...(await startReplicas(running, dataDir, serviceEnv)));
     const all = {
       ...pids,

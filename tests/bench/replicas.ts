@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { DATABASE, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { DATABASE } from '@holdpoint/infra/credentials/layout';
 import { type Child, startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile, serviceEnvironment } from '@holdpoint/infra/local/process/services';
@@ -19,7 +20,7 @@ export const startReplicas = async (
   env: Readonly<Record<string, Readonly<Record<string, string>>>>,
 ): Promise<readonly (Replica & { readonly stop: () => Promise<void> })[]> => {
   const { natsUrl, credentialsDir, workspace, ports } = running;
-  const more = services.map(async (service) => {
+  const more = SERVICES.map(async (service) => {
     const context = {
       root,
       natsUrl,

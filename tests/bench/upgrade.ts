@@ -1,3 +1,4 @@
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 // `node tests/bench/upgrade.ts [tasks]`: the time that the migrations after the first one take on a database with that many
 // ended tasks, by default a million. Stops its own PostgreSQL server and removes its files.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -5,7 +6,7 @@ import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
-import { DATABASE, services, type ServiceName } from '@holdpoint/infra/credentials/layout';
+import { DATABASE } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { startPostgres } from '@holdpoint/infra/local/postgres/postgres';
@@ -55,7 +56,7 @@ const server = await startPostgres({ dataDir: join(folder, 'postgres'), credenti
 try {
   const { admin } = server;
   const before = join(folder, 'before');
-  for (const service of services) {
+  for (const service of SERVICES) {
     const migrations = join('services', service, 'migrations');
     await mkdir(join(before, migrations), { recursive: true });
     const from = JSON.stringify(pathToFileURL(join(root, migrations, FIRST)).href);
@@ -64,7 +65,7 @@ try {
   await provision({ admin, credentialsDir, root: before });
   const bytes = await withAdmin({ ...admin, database: DATABASE }, async (client) => {
     await client.query('SET statement_timeout = 0');
-    for (const statement of services.flatMap(fill)) await client.query(statement);
+    for (const statement of SERVICES.flatMap(fill)) await client.query(statement);
     await client.query('CHECKPOINT');
     const { rows } = await client.query<{ bytes: string }>(
       'SELECT pg_database_size(current_database()) AS bytes',
@@ -78,7 +79,7 @@ try {
     const started = performance.now();
     const { applied } = await provision({ admin, credentialsDir, root });
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    const names = services.flatMap((service) => applied[service].map((name) => `${service} ${name}`));
+    const names = SERVICES.flatMap((service) => applied[service].map((name) => `${service} ${name}`));
     say(`${round}: ${seconds} s; ${names.length === 0 ? 'nothing to apply' : names.join(', ')}`);
   }
 } finally {

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../../credentials/layout.ts';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { poll } from '../poll.ts';
 import { ask, OK } from './ask.ts';
 import { Problem } from '../problem.ts';

@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { layout, roleOf } from '../../credentials/layout.ts';
-import type { ServiceName } from '../../credentials/layout.ts';
 import { natsLoginFile } from '../../credentials/read.ts';
 import { programFile } from '../folders.ts';
 

@@ -1,4 +1,5 @@
-import { coreRole, roleOf, services } from '@holdpoint/infra/credentials/layout';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { coreRole, roleOf } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { provision } from '@holdpoint/infra/postgres/provision';
@@ -8,7 +9,7 @@ import type { Admin } from './run.ts';
 /** The default limits are for two replicas of a service on a server of their own. */
 export const liftConnectionLimits = (admin: AdminConnection): Promise<void> =>
   withAdmin(admin, async (client) => {
-    for (const role of [...services.map(roleOf), coreRole])
+    for (const role of [...SERVICES.map(roleOf), coreRole])
       await client.query(`ALTER ROLE ${role} CONNECTION LIMIT -1`);
   });
 
