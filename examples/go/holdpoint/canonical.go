@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -124,16 +125,46 @@ func sha256Hex(text string) string {
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// EffectID is the permanent id of an effect. Lengths count UTF-16 code units.
+var (
+	uuid7 = regexp.MustCompile(`(?i)^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	timed = regexp.MustCompile("^[aet]-([" + alphabet + "]{7})[" + alphabet + "]{10}$")
+)
+
+const tickMillis = 128
+
+// EffectID is the permanent id of an effect. It begins with the time of its task, if that has one.
+// Lengths count UTF-16 code units.
 func EffectID(task, node, key string) string {
 	var text strings.Builder
 	for _, part := range []string{task, node, key} {
 		fmt.Fprintf(&text, "%d:%s", len(utf16.Encode([]rune(part))), part)
 	}
 	sum := sha256.Sum256([]byte(text.String()))
-	id := "e-"
-	for _, each := range sum[:16] {
+	id, length := "e-", 16
+	if time := timeIn(task); time != "" {
+		id, length = id+time, 10
+	}
+	for _, each := range sum[:length] {
 		id += string(alphabet[each&31])
 	}
 	return id
+}
+
+// timeIn returns the time that a UUID of version 7 or an id of a task begins with, or "".
+func timeIn(task string) string {
+	if found := timed.FindStringSubmatch(task); found != nil {
+		return found[1]
+	}
+	found := uuid7.FindStringSubmatch(task)
+	if found == nil {
+		return ""
+	}
+	// The pattern allows only hexadecimal digits.
+	millis, _ := strconv.ParseUint(found[1]+found[2], 16, 64)
+	ticks := millis / tickMillis
+	var text string
+	for shift := 30; shift >= 0; shift -= 5 {
+		text += string(alphabet[ticks>>shift&31])
+	}
+	return text
 }

@@ -230,11 +230,13 @@ const endOf = { x: beatOf.x, id: ID, epoch: 1 };
 /** `vectors/remote-effects.json`. */
 export const remoteVectors = () => ({
   canonical: CANONICAL.map((value) => ({ value, text: canonicalJson(value), sha256: digestOf(value) })),
-  effects: [EFFECT, other, { ...EFFECT, task: TIMED_TASK }].map((effect) => ({
-    effect,
-    digest: effectDigest(effect),
-    id: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
-  })),
+  effects: [EFFECT, other, { ...EFFECT, task: TIMED_TASK }, { ...EFFECT, task: TaskId.parse(TIMED_KEY) }].map(
+    (effect) => ({
+      effect,
+      digest: effectDigest(effect),
+      id: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
+    }),
+  ),
   heldTasks: [
     ['refund', 'refund:ch_1'],
     ['refund', 'é😀'],
