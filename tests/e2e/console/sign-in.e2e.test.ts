@@ -1,3 +1,4 @@
+import { choosePorts } from '@holdpoint/infra/local/ports';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -35,7 +36,10 @@ describe.skipIf(chromium === undefined)('signing in with a provider', () => {
     await buildPage();
     provider = await startOidcProvider();
     system = await createSystem();
+    // The service starts again there: no other program may have taken the port meanwhile.
+    const { approvals: port } = await choosePorts();
     const env = {
+      HOLDPOINT_HTTP_PORT: String(port),
       HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [
         { name: 'operator', groups: ['operators'], token: system.client.token },
       ]),
@@ -46,14 +50,12 @@ describe.skipIf(chromium === undefined)('signing in with a provider', () => {
       HOLDPOINT_OIDC_PROVIDER_NAME: 'Example Login',
     };
     await system.start('orchestrator');
-    const first = await system.start('approvals', env);
-    url = `http://127.0.0.1:${String(first.httpPort)}/`;
+    let running = await system.start('approvals', env);
+    url = `http://127.0.0.1:${String(port)}/`;
     browser = await startChromium(chromium ?? '');
-    let running = first;
     restart = async (changed) => {
       await running.stop();
-      const port = { HOLDPOINT_HTTP_PORT: String(first.httpPort) };
-      running = await system.start('approvals', { ...env, ...port, ...changed });
+      running = await system.start('approvals', { ...env, ...changed });
     };
   });
   afterAll(async () => {
