@@ -222,6 +222,21 @@ describe('the events of a decision', () => {
   });
 });
 
+test('on a connection of keyed statements no write is planned for its values', async () => {
+  const keyed = await servicePool(database, database.admin, true);
+  try {
+    const writer = postgresStore(keyed);
+    for (let commit = 0; commit < 12; commit += 1) await append(writer, id);
+    const { rows } = await keyed.query(
+      `SELECT sum(generic_plans)::int AS generic, sum(custom_plans)::int AS custom
+         FROM pg_prepared_statements WHERE name LIKE 'hp_write%'`,
+    );
+    expect(rows).toEqual([{ generic: 12, custom: 0 }]);
+  } finally {
+    await keyed.end();
+  }
+});
+
 describe('two replicas', () => {
   test('one of two replicas that create the same aggregate at once has a conflict', async () => {
     const [one, two] = await Promise.all([store.lock([id]), postgresStore(direct).lock([id])]);

@@ -60,6 +60,7 @@ type Address = { readonly host: string; readonly port: number };
 export const servicePool = async (
   database: Database,
   { host, port }: Address = database.admin,
+  isKeyed = false,
 ): Promise<Pool> => {
   const role = roleOf(SERVICE);
   const settings = {
@@ -68,6 +69,7 @@ export const servicePool = async (
     schema: SERVICE,
     name: 'holdpoint-test',
     max: 8,
+    isKeyed,
   };
   return createPool(settings, silentLogger());
 };

@@ -39,7 +39,7 @@ const createHostOf = (env: ServiceEnv, overlapMax = 1): Host =>
 /** What the services of a core share. Every statement on its connections names its schema. */
 const createSharing = (env: ServiceEnv, log: Logger) => {
   const database = { ...databaseSettings(env), schema: 'pg_catalog', name: 'holdpoint-core' };
-  const transactions = createPool({ ...database, max: CORE_CONNECTIONS_MAX }, log);
+  const transactions = createPool({ ...database, max: CORE_CONNECTIONS_MAX, isKeyed: true }, log);
   const leasePool = createLeasePool(database, log);
   return {
     host: createHostOf(env, CORE_OVERLAP_MAX),

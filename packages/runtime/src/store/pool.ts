@@ -10,6 +10,8 @@ export type PoolSettings = {
   readonly max: number;
   /** A connection that shows by its end that the process has ended: it is never closed for its age. */
   readonly isLasting?: boolean;
+  /** Only statements that look up by key. Their plans do not depend on the values. */
+  readonly isKeyed?: boolean;
 };
 
 /**
@@ -17,12 +19,14 @@ export type PoolSettings = {
  * After a client-side timeout a connection is destroyed, never handed out again.
  */
 export const createPool = (
-  { url, password, schema, name, max, isLasting = false }: PoolSettings,
+  { url, password, schema, name, max, isLasting = false, isKeyed = false }: PoolSettings,
   log: Logger,
 ): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: withPassword(url, password),
-    options: [`search_path=${schema}`, ...PLANNING].map((setting) => `-c ${setting}`).join(' '),
+    options: [`search_path=${schema}`, ...PLANNING, ...(isKeyed ? PLANNED_ONCE : [])]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
     application_name: name,
     max,
     pipeline: true,
@@ -46,6 +50,12 @@ export const createPool = (
  * an empty table and keep scanning until statistics exist, so these plans are disabled.
  */
 const PLANNING = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
+
+/**
+ * The server compares the cost of a plan for any values with that of earlier plans, made while tables were smaller. So in a
+ * growing database it would plan each write anew.
+ */
+const PLANNED_ONCE = ['plan_cache_mode=force_generic_plan'];
 
 /** The library ignores a password beside a connection string, so it becomes part of it. */
 const withPassword = (url: string, password: string | undefined): string => {
