@@ -5,8 +5,8 @@ import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { cpuSeconds, memoryOf, shareOf } from '../kit/processes.ts';
 import { round } from './report/percentiles.ts';
 
-/** What the start leaves to be done has ended by then. */
-const SETTLED_MS = 15_000;
+/** By then the start has left nothing to be done, and the code that runs each second is compiled. */
+const SETTLED_MS = 150_000;
 const MIB = 1_048_576;
 
 /** Transactions of all services so far. */
