@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@holdpoint/cli/bus/client';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { z } from 'zod';
 import { percentiles, round } from './report/percentiles.ts';
 
-/** Shorter pauses would keep both cores busy while the services start. */
-const AGAIN_MS = 250;
+/** Only one look at a time: many would keep both cores busy while the services start. */
+const AGAIN_MS = 20;
 const LOOK_MS = 5;
 /** So many tasks run before the kill. */
 const BEFORE_MS = 4_000;
@@ -31,12 +32,25 @@ export const measureRestart = async (
   let startedAt: number | undefined;
   let isOver = false;
   let count = 0;
+  const killed = Promise.withResolvers<never>();
+  killed.promise.catch(() => undefined);
+  /** Resolves once all services answer. */
+  let ready: Promise<unknown> = Promise.resolve();
 
-  /** The services may be away: a call is repeated under the same id. */
+  const answers = async (service: ServiceName): Promise<void> => {
+    while (!isOver) {
+      const found = client.connection.request(`$SRV.PING.holdpoint-${service}`, '', { timeout: 500 });
+      if (await found.then(Boolean, () => false)) return;
+      await delay(AGAIN_MS);
+    }
+  };
+
+  /** The kill loses a call. It is repeated under the same id, as soon as the services answer. */
   const insist = async (call: () => Promise<unknown>): Promise<void> => {
     while (!isOver) {
+      await ready;
       try {
-        await call();
+        await (startedAt === undefined ? Promise.race([call(), killed.promise]) : call());
         return;
       } catch {
         await delay(AGAIN_MS);
@@ -76,6 +90,8 @@ export const measureRestart = async (
   const killedAt = performance.now();
   startedAt = Infinity;
   for (const [, process] of processes) process.signal('SIGKILL');
+  ready = Promise.all(['orchestrator' as const, 'approvals' as const].map(answers));
+  killed.reject(new Error('the services were killed'));
   while (processes.some(([pid, process]) => process.pid() === pid)) await delay(LOOK_MS);
   startedAt = performance.now();
   movedAt.clear();
