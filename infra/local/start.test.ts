@@ -23,12 +23,12 @@ test('the process that stays beside the services loads no library, and of the pa
     .filter((url) => url.startsWith('file:'))
     .map((url) => relative(root, new URL(url).pathname));
   expect(files).toContain('infra/local/process/supervisor.ts');
-  expect(files.filter((file) => !/^infra\/(local|credentials)\//.test(file))).toEqual([
-    'packages/contracts/src/values/settings.ts',
+  expect(files.filter((file) => !/^infra\/(local|credentials)\//.test(file)).toSorted()).toEqual([
     'packages/cli/src/bus/running-pointer.ts',
     'packages/cli/src/kit/sinks.ts',
     'packages/cli/src/kit/usage-error.ts',
     'packages/contracts/src/bus/subjects.ts',
+    'packages/contracts/src/values/settings.ts',
   ]);
   expect(files.filter((file) => /infra\/local\/(steps|greet|operator)\.ts/.test(file))).toEqual([]);
 });
