@@ -2,16 +2,7 @@ import { join } from 'node:path';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 
 /** The users of NATS. Their permissions are in ../nats/permissions.ts. */
-export const natsUsers = [
-  'orchestrator',
-  'approvals',
-  'executor',
-  'recovery',
-  'topology',
-  'operator',
-  'monitor',
-  'worker',
-] as const;
+export const natsUsers = [...SERVICES, 'topology', 'operator', 'monitor', 'worker'] as const;
 export type NatsUser = (typeof natsUsers)[number];
 
 /** The services with a key from this folder. Executors make keys of their own. */

@@ -12,7 +12,7 @@ await import(process.argv[1]);
 console.log(JSON.stringify(loaded));
 `;
 
-test('the process that stays beside the services loads no library, and of the packages only what is small', () => {
+test('the process that supervises the services loads no library and few files of the packages', () => {
   const words = ['--input-type=module', '--eval', LIST, join(root, 'infra', 'local', 'start.ts')];
   const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
   expect(stderr).toBe('');

@@ -3,9 +3,10 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { RunningStack } from '@holdpoint/infra/local/stack';
 import { z } from 'zod';
+import { until } from '../kit/until.ts';
 import { percentiles, round } from './report/percentiles.ts';
 
-/** Only one look at a time: many would keep both cores busy while the services start. */
+/** The pause before a failed call is repeated. */
 const AGAIN_MS = 20;
 const LOOK_MS = 5;
 /** So many tasks run before the kill. */
@@ -34,22 +35,21 @@ export const measureRestart = async (
   let count = 0;
   const killed = Promise.withResolvers<never>();
   killed.promise.catch(() => undefined);
-  /** Resolves once all services answer. */
+  /** Resolves once the called services answer. */
   let ready: Promise<unknown> = Promise.resolve();
 
-  const answers = async (service: ServiceName): Promise<void> => {
-    while (!isOver) {
-      const found = client.connection.request(`$SRV.PING.holdpoint-${service}`, '', { timeout: 500 });
-      if (await found.then(Boolean, () => false)) return;
-      await delay(AGAIN_MS);
-    }
-  };
+  const answers = (service: ServiceName): Promise<unknown> =>
+    until(
+      `${service} answers`,
+      () => client.connection.request(`$SRV.PING.holdpoint-${service}`, '', { timeout: 500 }),
+      OVER_WITHIN_MS,
+    );
 
   /** The kill loses a call. It is repeated under the same id, as soon as the services answer. */
   const insist = async (call: () => Promise<unknown>): Promise<void> => {
     while (!isOver) {
-      await ready;
       try {
+        await ready;
         await (startedAt === undefined ? Promise.race([call(), killed.promise]) : call());
         return;
       } catch {
@@ -95,8 +95,8 @@ export const measureRestart = async (
   while (processes.some(([pid, process]) => process.pid() === pid)) await delay(LOOK_MS);
   startedAt = performance.now();
   movedAt.clear();
-  const until = startedAt + OVER_WITHIN_MS;
-  while (affected.some((task) => open.has(task)) && performance.now() < until) await delay(LOOK_MS);
+  const deadline = startedAt + OVER_WITHIN_MS;
+  while (affected.some((task) => open.has(task)) && performance.now() < deadline) await delay(LOOK_MS);
   const overAt = performance.now();
   isOver = true;
   heard.unsubscribe();

@@ -1,10 +1,10 @@
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 // `node tests/bench/upgrade.ts [tasks]`: the time that the migrations after the first one take on a database with that many
 // ended tasks, by default a million. Stops its own PostgreSQL server and removes its files.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
 import { DATABASE } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';

@@ -14,8 +14,8 @@ const isEntitled = (deciders: Deciders, name: string): boolean =>
   Object.values(PEOPLE).some((person) => person.name === name && mayDecide(deciders, person));
 
 /**
- * The built-in policy floor, written down once more: whatever the requester asked for, an operator who did not ask
- * approves a merge, a deploy and a destructive edit.
+ * The built-in policy floor, independent of the product's code: a merge, a deploy or a destructive edit needs an operator other
+ * than the requester. A weaker policy of the request does not count.
  */
 const checkFloor = (
   { checker }: World,
@@ -41,7 +41,7 @@ const checkWhoDecided = (world: World, before: Pending, event: ApprovalResolved)
   const { checker, books, askers } = world;
   const { request, audience } = before;
   const { fourEyes } = policyOf(request);
-  // The built-in rule has no author. Its own check limits what it may decide.
+  // The built-in rule has no author. A separate check limits its decisions.
   if (event.rule === ROLLBACK_RULE) return;
   const rule = event.rule === undefined ? undefined : books.approvals.stateOf(event.rule);
   const votes = event.votes ?? [];

@@ -15,7 +15,7 @@ export const checkEffect = (
   const entry = entryIn(before);
   const seen = (epoch: number): string | undefined => reports.get(`${aggregate} ${String(epoch)}`);
   const isWork = entry?.order.effect.kind === 'work';
-  // Answers of the target and of people count as what was seen.
+  // Answers of the target and of people count as reports.
   const said = event.type === 'probed' ? event.found : event.type === 'answered' ? event.answer : undefined;
   if (said !== undefined && 'epoch' in event) reports.set(`${aggregate} ${String(event.epoch)}`, said);
   if (event.type === 'applied') {

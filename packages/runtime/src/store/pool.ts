@@ -10,7 +10,7 @@ export type PoolSettings = {
   readonly max: number;
   /** A connection that shows by its end that the process has ended: it is never closed for its age. */
   readonly isLasting?: boolean;
-  /** Only statements that look up by key. Their plans do not depend on the values. */
+  /** The connections run only statements that look rows up by key. Their plans do not depend on the values. */
   readonly isKeyed?: boolean;
 };
 
@@ -52,12 +52,12 @@ export const createPool = (
 const PLANNING = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 
 /**
- * The server compares the cost of a plan for any values with that of earlier plans, made while tables were smaller. So in a
- * growing database it would plan each write anew.
+ * By default the server plans a statement for its values while that is cheaper than its generic plan. As tables grow, the generic
+ * plan costs more than the earlier plans did, so the server would plan each write again.
  */
 const PLANNED_ONCE = ['plan_cache_mode=force_generic_plan'];
 
-/** The library ignores a password beside a connection string, so it becomes part of it. */
+/** The library ignores a separate password. The URL has to contain it. */
 const withPassword = (url: string, password: string | undefined): string => {
   const complete = new URL(url);
   if (password !== undefined) complete.password = encodeURIComponent(password);

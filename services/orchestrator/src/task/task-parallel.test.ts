@@ -34,7 +34,7 @@ const after = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
     ...[byHand('resume'), ...messages].map((message) => [message, NOW] as const),
   );
 
-/** The job is no longer stuck: its question is withdrawn, and recovery hears of it. */
+/** The messages after the end of a stuck job: they withdraw its question and inform recovery. */
 const settled = (node: NodeId) => [
   { subject: 'hp.cmd.approval.cancel', data: { node } },
   { subject: 'hp.cmd.recovery.job_unstuck', data: { node, resolution: 'retry' } },

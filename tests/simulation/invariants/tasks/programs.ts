@@ -10,6 +10,7 @@ import { ProgramState } from '../../workload/programs.ts';
 import type { Application } from '../../outside/target.ts';
 import type { World } from '../../world.ts';
 import { mayRepeat } from '../effects.ts';
+import { excuseOfQuestion } from './waiting.ts';
 
 type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 type Ending = Of<'phase_completed'> | Of<'input_requested'>;
@@ -340,18 +341,16 @@ export const checkMovingProgram = ({ checker, databases, books }: World, task: P
 };
 
 /** Why a program may wait after every user has responded, or undefined. */
-const excuseOf = ({ books }: World, task: Program): string | undefined => {
+const excuseOf = (world: World, task: Program): string | undefined => {
   switch (task.status) {
     case 'ordered':
       return task.program.version !== '1' && task.waits !== undefined ? 'there is no worker' : undefined;
     case 'asked':
-      return books.approvals.stateOf(task.question?.approval ?? '').status === 'pending'
-        ? 'a person has an open question'
-        : undefined;
+      return excuseOfQuestion(world, task.question?.approval);
     case 'suspended':
       return (task.suspendedOn ?? []).some((key) => {
         const entry = entryOf(task, key);
-        const child = entry?.kind === 'effect' ? taskIn(books, entry.task) : undefined;
+        const child = entry?.kind === 'effect' ? taskIn(world.books, entry.task) : undefined;
         return child !== undefined && !isEndPhase(child.phase) && !hasEnded(entry);
       })
         ? 'an effect waits'

@@ -30,9 +30,9 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       if (wait?.kind === 'dependencies') return peerIsOpen(world, task);
       return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
     case 'awaiting_approval':
-      return isPending(world, gate?.approval);
+      return excuseOfQuestion(world, gate?.approval);
     case 'escalated':
-      return isPending(world, openQuestion(nodeState(task, node)));
+      return excuseOfQuestion(world, openQuestion(nodeState(task, node)));
     case 'recovering': {
       const { preparation: mending } = nodeState(task, node);
       const rollback = mending?.kind === 'rollback' ? taskIn(world.books, mending.by) : undefined;
@@ -43,7 +43,8 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
   }
 };
 
-const isPending = ({ books }: World, request = ''): string | undefined =>
+/** A request that a person can still decide excuses a wait. */
+export const excuseOfQuestion = ({ books }: World, request = ''): string | undefined =>
   books.approvals.stateOf(request).status === 'pending' ? 'a person has an open question' : undefined;
 
 const isCircuitOpen = ({ books }: World, circuit: string): boolean => {
